@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from iokr._system.files import write_atomically
+from iokr.apps import msms as app
 from iokr.cli.group import Commands
 from iokr.cli.msms_options import (
     Adduct,
@@ -60,7 +61,6 @@ from iokr.cli.shared import (
 from iokr.cli.signals import closing_words
 
 if TYPE_CHECKING:
-    from iokr.apps.msms import Checkpoint
     from iokr.apps.report import Progress, Report
 
 __all__ = ["msms"]
@@ -68,7 +68,7 @@ __all__ = ["msms"]
 msms = typer.Typer(
     cls=Commands,
     name="msms",
-    help="Find the molecules of tandem mass spectra among candidates.",
+    help="Identify molecules from tandem mass spectra, among candidates.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -102,33 +102,31 @@ def train(
     group: GroupOption = Group.inchikey14,
     similarity: Similarity = 0.7,
     calibration: Annotated[
-        Calibration, typer.Option("--calibration", help="Out of fold, or on molecules kept for it alone.")
+        Calibration, typer.Option("--calibration", help="Out of fold, or on a held-out fifth of the molecules (split).")
     ] = Calibration.folds,
     unlabeled: Unlabeled = None,
     store_factor: Annotated[
         bool,
-        typer.Option("--store-factor", help="A model of 16 n² bytes that need not be computed again when it is used."),
+        typer.Option("--store-factor", help="Store the fitted matrices, 16 n² bytes: the model loads without a fit."),
     ] = False,
     ion_mode: IonModeOption = None,
     min_peaks: MinPeaks = 3,
     min_intensity: MinIntensity = 0.001,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The model.")] = Path(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Model file.")] = Path(
         "model.safetensors"
     ),
     memory: Memory = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over an earlier model.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an earlier model.")] = False,
     seed: Seed = 0,
     format: FormatOption = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Learn from spectra with known structures, and keep the model in a file.
+    """Train a model on spectra with known structures.
 
-    With candidates the model is calibrated: probabilities, and sets that hold the truth. A run that was killed goes on
-    from its finished folds. Rows that did not fit are in rejected.tsv beside the model.
+    With candidates the model is calibrated for probabilities and prediction sets. An interrupted run continues from its
+    finished folds. Records that were left out or changed are listed in a file next to the model, MODEL.rejected.tsv.
     """
-    from iokr.apps import msms as app
-
     rejected = output.with_name(f"{output.name.removesuffix('.safetensors')}.rejected.tsv")
     rejected_text = ""
 
@@ -157,11 +155,14 @@ def train(
         if rejected_text.count("\n") > 1:
             with write_atomically(rejected) as file:
                 file.write(rejected_text.encode())
-            say(f"records that did not fit are in {rejected}", quiet=quiet)
+            say(f"records that were left out or changed are listed in {rejected}", quiet=quiet)
         else:
             rejected.unlink(missing_ok=True)  # of an earlier model
     if not folds or (candidates is None and database is None):
-        say("iokr: no candidates, so no calibration: identify will leave probability and in_set empty.", quiet=quiet)
+        say(
+            "iokr: no candidates, so the model is not calibrated: it gives no probabilities and no prediction sets.",
+            quiet=quiet,
+        )
     say(f"\nwrote {output}", quiet=quiet)
 
 
@@ -170,27 +171,25 @@ def train(
 def identify(
     context: typer.Context,
     spectra: Inputs,
-    model: Annotated[Path, typer.Option("-m", "--model", metavar="FILE", help="A model of `iokr msms train`.")],
+    model: Annotated[Path, typer.Option("-m", "--model", metavar="FILE", help="Model file of `iokr msms train`.")],
     annotations: Annotations = None,
     candidates: Candidates = None,
     database: Database = None,
     match: MatchOption = Match.formula,
     ppm: Ppm = 10.0,
     adduct: Adduct = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="Candidates listed for each spectrum.")] = 20,
+    top: Annotated[int, typer.Option("--top", min=1, help="Number of candidates listed for each spectrum.")] = 20,
     delta: Delta = 0.1,
     own: OwnOption = Own.leave_out,
     write_fingerprints: Annotated[
-        bool, typer.Option("--write-fingerprints", help="Also fingerprints.npz: what is expected of every bit.")
+        bool, typer.Option("--write-fingerprints", help="Write predicted fingerprints to fingerprints.npz.")
     ] = False,
-    sirius_columns: Annotated[
-        bool, typer.Option("--sirius-columns", help="Columns named as SIRIUS names them.")
-    ] = False,
+    sirius_columns: Annotated[bool, typer.Option("--sirius-columns", help="Name columns as SIRIUS does.")] = False,
     pages: Pages = 20,
     ion_mode: IonModeOption = None,
     min_peaks: MinPeaks = 3,
     min_intensity: MinIntensity = 0.001,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder of the results.")] = Path(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder for the results.")] = Path(
         "iokr-msms"
     ),
     force: Force = False,
@@ -201,11 +200,9 @@ def identify(
 ) -> None:
     """Rank the candidates of unknown spectra.
 
-    The folder gets candidates.tsv, spectra.tsv (the best of each), rejected.tsv, metrics.json, run.json and
-    report.html. Interrupted, it keeps the finished queries, and the same command goes on.
+    Writes candidates.tsv, spectra.tsv (the best candidate of each spectrum), rejected.tsv, metrics.json, run.json and
+    report.html. An interrupted run continues from its finished spectra.
     """
-    from iokr.apps import msms as app
-
     suffix = str(format or "tsv")
 
     def run(progress: "Progress") -> "Report":
@@ -225,7 +222,7 @@ def identify(
     if format == Format.parquet:  # of the two tables; other files and what is printed have no such format
         context.params["format"] = None
     files = (f"candidates.{suffix}", f"spectra.{suffix}", "rejected.tsv", "fingerprints.npz")
-    with _checkpoint(output, "queries") as checkpoint:
+    with _checkpoint(output, "spectra") as checkpoint:
         perform(context, run, output, more=files)
 
 
@@ -242,31 +239,37 @@ def evaluate(
     match: MatchOption = Match.formula,
     ppm: Ppm = 10.0,
     adduct: Adduct = None,
-    results: Annotated[Path | None, typer.Option("--results", help="Evaluate this candidates.tsv instead.")] = None,
-    truth: Annotated[Path | None, typer.Option("--truth", help="Its truths: spectrum_id and smiles.")] = None,
+    results: Annotated[
+        Path | None, typer.Option("--results", help="Evaluate this table of ranked candidates instead.")
+    ] = None,
+    truth: Annotated[
+        Path | None, typer.Option("--truth", help="True molecules for --results: spectrum_id and smiles.")
+    ] = None,
     baselines: Annotated[
-        bool, typer.Option("--baselines/--no-baselines", help="Library search and others beside it.")
+        bool, typer.Option("--baselines/--no-baselines", help="Also evaluate library search and other baselines.")
     ] = True,
     fingerprints: Fingerprints = "maccs,morgan2,rdkit6",
     kernels: KernelsOption = Kernels.both,
     combine: CombineOption = Combine.mean,
     method: MethodOption = Method.reverse,
     kernel_ppm: KernelPpm = 5.0,
-    folds: Annotated[int, typer.Option("--folds", min=2, help="Over molecules.")] = 5,
+    folds: Annotated[int, typer.Option("--folds", min=2, help="Folds over molecules.")] = 5,
     folds_from: FoldsFrom = None,
     groups: Annotated[
-        list[Group] | None, typer.Option("--group", help="Folds by larger groups beside those by molecule; repeatable.")
+        list[Group] | None, typer.Option("--group", help="Evaluate also with folds over larger groups; repeatable.")
     ] = None,
     similarity: Similarity = 0.7,
     unlabeled: Unlabeled = None,
     own: OwnOption = Own.leave_out,
     delta: Delta = 0.1,
-    pages: Annotated[int, typer.Option("--pages", min=0, help="Queries drawn on the page: the worst misses.")] = 20,
+    pages: Annotated[
+        int, typer.Option("--pages", min=0, help="Number of queries drawn on the page: those with the worst ranks.")
+    ] = 20,
     ion_mode: IonModeOption = None,
     min_peaks: MinPeaks = 3,
     min_intensity: MinIntensity = 0.001,
     memory: Memory = None,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder of the results.")] = Path(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder for the results.")] = Path(
         "iokr-msms-evaluate"
     ),
     force: Force = False,
@@ -276,15 +279,13 @@ def evaluate(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """How often is the truth first, by folds over molecules, beside library search?
+    """Evaluate by cross-validation over molecules, and compare with library search.
 
-    With --group scaffold and --group similarity folds by larger groups stand beside those by molecule. Or evaluate the
-    table of an earlier `identify` with --results and --truth.
+    --group scaffold and --group similarity evaluate also with folds over larger groups. With --results and --truth, the
+    table of an earlier `identify` is evaluated.
     """
-    from iokr.apps import msms as app
-
     if (results is None) != (truth is None):
-        raise typer.BadParameter("--results and --truth go together.", param_hint="--results / --truth")
+        raise typer.BadParameter("--results and --truth must be given together.", param_hint="--results / --truth")
     if results is not None:
         perform(context, lambda progress: app.evaluate_table(results, truth).page(), output)
         return
@@ -312,7 +313,7 @@ def evaluate(
 @guarded
 def demo(
     context: typer.Context,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder of the results.")] = Path(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder for the results.")] = Path(
         "iokr-msms-demo"
     ),
     force: Force = False,
@@ -321,17 +322,14 @@ def demo(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Train, identify and evaluate on spectra that are made here.
+    """Train, identify and evaluate on simulated spectra.
 
-    Molecules of rings, chains and ends, and a peak for each part that a broken bond leaves: toy spectra, of positive
-    mode and [M+H]+ alone. Negative mode, Na and other adducts are read from your files; each mode needs a model.
+    Toy spectra of small molecules, of positive ion mode and [M+H]+: a peak for each part that a broken bond leaves.
+    Your own files may have negative mode and other adducts; each ion mode needs a model.
     """
-    from iokr.apps import msms as app
-    from iokr.apps.msms.demo import write_demo
-
     if output.exists() and any(output.iterdir()) and not force:
-        raise FileExistsError(f"{output} is there already; use --force to write over it, or -o another folder.")
-    paths = write_demo(output / "data", seed)
+        raise FileExistsError(f"{output} is not empty; use --force to overwrite it, or give another folder with -o.")
+    paths = app.write_demo(output / "data", seed)
     path = output / "model.safetensors"
     results = output / "results"
     cache = app.cache_file()
@@ -360,21 +358,21 @@ def _chosen(context: typer.Context, *names: str) -> dict[str, Any]:
 
 def _read(context: typer.Context, progress: "Progress") -> Any:
     """The spectra of --input."""
-    from iokr.apps import msms as app
-
     progress(0, 1, "reading spectra")
     return app.read_spectra(context.params["spectra"], **_chosen(context, *READING))
 
 
 @contextmanager
-def _checkpoint(result: Path, what: str) -> "Iterator[Checkpoint]":
-    """Finished parts beside a result: they stay when the run is interrupted, and go when the result is written."""
-    from iokr.apps.msms import Checkpoint
-
-    parts = Checkpoint(result.with_name(f"{result.name}.partial") / f"{what}.jsonl")
+def _checkpoint(result: Path, what: str) -> "Iterator[app.Checkpoint]":
+    """A file of finished parts next to a result: removed when the result is written, kept after an interrupt."""
+    parts = app.Checkpoint(result.with_name(f"{result.name}.partial") / f"{what}.jsonl")
 
     def words() -> str:
-        return f"{len(parts.parts)} {what} are kept; the same command goes on from there." if parts.parts else ""
+        return (
+            f"{len(parts.parts)} finished {what} are stored; the same command continues from there."
+            if parts.parts
+            else ""
+        )
 
     with closing_words(words):
         yield parts
@@ -392,5 +390,5 @@ def _bytes(size: str | None) -> float | None:
     except ValueError:
         value = 0.0
     if not 0 < value < float("inf"):
-        raise typer.BadParameter(f"{size!r} is no size; give one such as 4GB or 500MB.", param_hint="--memory")
+        raise typer.BadParameter(f"{size!r} is not a size; give one such as 4GB or 500MB.", param_hint="--memory")
     return value

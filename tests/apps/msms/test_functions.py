@@ -164,7 +164,7 @@ def test_evaluation_has_tables(made, tmp_path):
     assert set(methods["folds by"]) == {"molecule", "scaffold"}
     assert len(result.confidence) == 2
     assert len(result.queries) == result.n_queries
-    assert result.subsets["number"].max() <= result.n_queries
+    assert result.subsets["queries"].max() <= result.n_queries
     assert all(name for frame in (methods, result.confidence, result.subsets) for name in frame.columns)
     names = [path.name for path in result.report(tmp_path / "out", pages=2)]
     assert "queries.tsv" in names
@@ -211,7 +211,7 @@ def test_bad_arguments_are_named(made, arguments, message):
 def test_evaluate_and_identify_check_their_arguments(made, model):
     with pytest.raises(ValueError, match="either `candidates`"):
         msms.evaluate(made.library)
-    with pytest.raises(ValueError, match="`own="):
+    with pytest.raises(ValueError, match="`own` must be"):
         msms.evaluate(made.library, made.library_candidates, own="exclude")
     with pytest.raises(ValueError, match="`top` must be"):
         msms.identify(model, made.unknowns, made.candidates, top=0)

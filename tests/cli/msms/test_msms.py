@@ -1,4 +1,4 @@
-"""`iokr msms`: from files to ranked molecules, and what does not fit.
+"""`iokr msms`: from files to ranked molecules, and rejected records.
 
 Tests of `iokr.cli.msms`, `iokr.apps.msms.training`, `iokr.apps.msms.identification`, `iokr.apps.msms.evaluation`,
 `iokr.apps.msms.demo`, `iokr.apps.msms.tables` and `iokr.apps.msms.page`.
@@ -78,8 +78,8 @@ def test_every_query_has_its_rows(made):
     assert "rdkit" in info["versions"]
 
 
-def test_the_table_is_what_rank_gives_in_python(made):
-    """A query that is not in the library: the same scores from the model and the fingerprints."""
+def test_the_table_has_the_scores_of_the_estimator(made):
+    """Of a spectrum that is not in the library, from the model and the fingerprints."""
     paths, model, out = made
     from iokr.apps.readers import read_spectra_files
 
@@ -110,12 +110,12 @@ def test_the_same_command_gives_the_same_bytes(made, tmp_path):
         assert (tmp_path / "b" / name).read_bytes() == (out / name).read_bytes()
 
 
-def test_results_can_be_judged_later(made, tmp_path):
+def test_results_can_be_evaluated_later(made, tmp_path):
     paths, _, out = made
     said = run(
         "evaluate", "--results", out / "candidates.tsv", "--truth", paths["truth.tsv"], "-o", tmp_path / "judged"
     )
-    assert "Results evaluated" in said
+    assert "Ranks of the truth" in said
     top = json.loads((tmp_path / "judged" / "metrics.json").read_text("utf-8"))["tables"][0]["rows"][0]["top-1"]
     assert top > 20
 
@@ -124,7 +124,7 @@ def test_a_library_without_candidates_is_not_calibrated(made, tmp_path):
     paths, _, _ = made
     model = tmp_path / "plain.safetensors"
     said = run("train", "-i", paths["library.mgf"], "--fingerprints", "maccs", "--folds", "0", "-o", model)
-    assert "no calibration" in said
+    assert "not calibrated" in said
     out = tmp_path / "out"
     run("identify", "-i", paths["unknowns.mgf"], "-m", model, "--candidates", paths["candidates.tsv"], "-o", out)
     first = rows(out / "candidates.tsv")[0]
@@ -158,7 +158,7 @@ def test_a_database_gives_candidates_by_mass_and_by_formula(made, tmp_path):
             assert text in [row["smiles"] for row in found if row["spectrum_id"] == name]
 
 
-def test_evaluate_shows_rivals_and_harder_folds(made, tmp_path):
+def test_evaluate_shows_baselines_and_folds_over_scaffolds(made, tmp_path):
     paths, _, _ = made
     out = tmp_path / "judged"
     given = ["-i", paths["library.mgf"], "--candidates", paths["library_candidates.tsv"], *FAST]
@@ -172,7 +172,7 @@ def test_evaluate_shows_rivals_and_harder_folds(made, tmp_path):
     assert ("ridge on each bit", "molecule") in methods
 
 
-def test_a_killed_training_goes_on_from_its_folds(made, tmp_path, monkeypatch):
+def test_an_interrupted_training_continues_from_its_folds(made, tmp_path, monkeypatch):
     paths, model, _ = made
     from iokr.apps.msms import out_of_fold
 
@@ -200,10 +200,10 @@ def test_a_killed_training_goes_on_from_its_folds(made, tmp_path, monkeypatch):
     assert load(again).temperature_ == load(model).temperature_
 
 
-def test_finished_queries_are_kept(made, tmp_path, monkeypatch):
+def test_an_interrupted_identification_continues_from_its_spectra(made, tmp_path, monkeypatch):
     paths, model, _ = made
     from iokr.apps.msms import identification
-    from iokr.apps.msms.ranking import Ranker
+    from iokr.apps.msms.identification import Ranker
 
     monkeypatch.setattr(identification, "_QUERIES", 2)
     whole, calls = Ranker.answers, []
@@ -218,7 +218,7 @@ def test_finished_queries_are_kept(made, tmp_path, monkeypatch):
     given = ["-i", paths["unknowns.mgf"], "-m", model, "--candidates", paths["candidates.tsv"], "-o", again]
     monkeypatch.setattr(Ranker, "answers", dies)
     run("identify", *given, ok=False)
-    assert (tmp_path / "again.partial" / "queries.jsonl").read_text().count("\n") == 4
+    assert (tmp_path / "again.partial" / "spectra.jsonl").read_text().count("\n") == 4
     monkeypatch.setattr(Ranker, "answers", lambda ranker, rows: calls.append(rows) or whole(ranker, rows))
     run("identify", *given)
     assert len(calls) == 4
@@ -226,7 +226,7 @@ def test_finished_queries_are_kept(made, tmp_path, monkeypatch):
     assert not (tmp_path / "again.partial").exists()
 
 
-def test_split_calibration_says_its_guarantee(made, tmp_path):
+def test_split_calibration_states_its_guarantee(made, tmp_path):
     paths, _, _ = made
     given = ["-i", paths["library.mgf"], "--candidates", paths["library_candidates.tsv"], *FAST]
     run("train", *given, "--calibration", "split", "-o", tmp_path / "split.safetensors")
@@ -252,16 +252,16 @@ def test_split_calibration_says_its_guarantee(made, tmp_path):
         ),
         (["identify", "-i", "nothing.mgf", "-m", "{model}", "--candidates", "{candidates.tsv}"], "nothing.mgf"),
         (["train", "-i", "{unknowns.mgf}", "--folds", "3"], "at least two molecules for each fold"),
-        (["train", "-i", "{library.mgf}", "--folds", "1"], "one fold leaves nothing"),
+        (["train", "-i", "{library.mgf}", "--folds", "1"], "with one fold there is no training set"),
         (["train", "-i", "{library.mgf}", "--fingerprints", "daylight"], "daylight"),
-        (["evaluate", "--results", "{truth.tsv}"], "go together"),
+        (["evaluate", "--results", "{truth.tsv}"], "must be given together"),
         (
             ["evaluate", "-i", "{library.mgf}", "--candidates", "{library_candidates.tsv}", "--own-spectra", "exclude"],
-            "folds",
+            "--own-spectra must be",
         ),
     ],
 )
-def test_bad_input_is_said_in_a_line(made, tmp_path, options, message):
+def test_bad_input_gives_one_line(made, tmp_path, options, message):
     paths, model, _ = made
     known = {f"{{{name}}}": str(path) for name, path in paths.items()} | {"{model}": str(model)}
     said = run(*(known.get(option, option) for option in options), "-o", tmp_path / "x", ok=False)
@@ -269,7 +269,7 @@ def test_bad_input_is_said_in_a_line(made, tmp_path, options, message):
     assert "Traceback" not in said
 
 
-def test_records_that_do_not_fit_are_listed_and_the_run_goes_on(made, tmp_path):
+def test_rejected_records_are_listed(made, tmp_path):
     paths, model, _ = made
     bad = tmp_path / "bad.mgf"
     text = paths["unknowns.mgf"].read_text()

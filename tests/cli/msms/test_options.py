@@ -1,4 +1,4 @@
-"""Options of `iokr msms`: harder folds side by side, spectra without structures, Parquet, other columns, memory.
+"""Options of `iokr msms`: folds over larger groups, spectra without structures, Parquet, other columns, memory.
 
 Tests of `iokr.cli.msms_options`, `iokr.apps.msms.evaluation_result`, `iokr.apps.msms.ranked_tables` and
 `iokr.apps.msms.stages`.
@@ -56,7 +56,7 @@ def identify(made, out, *more, model=None):
     return run("identify", *given, "--pages", "0", *more, "-o", out)
 
 
-def test_harder_folds_rivals_and_own_spectra_stand_side_by_side(made, tmp_path):
+def test_folds_over_larger_groups_and_baselines(made, tmp_path):
     given = ["-i", made["library.mgf"], "--candidates", made["library_candidates.tsv"], *FAST, "--folds", "3"]
     out = tmp_path / "judged"
     said = run("evaluate", *given, "--group", "scaffold", "--group", "similarity", "--pages", "2", "-o", out)
@@ -65,13 +65,13 @@ def test_harder_folds_rivals_and_own_spectra_stand_side_by_side(made, tmp_path):
     for group in ("molecule", "scaffold", "group of similar molecules"):
         assert ("reverse", group) in methods
         assert group in said
-    for rival in ("library, nearest precursor mass", "library, cosine, best hit", "ridge on each bit", "chance"):
-        assert 0 <= methods[rival, "molecule"]["top-1, own count"] <= 100
-    assert methods["reverse", "molecule"]["Tanimoto to the truth"] <= 1
+    for baseline in ("library, nearest precursor mass", "library, cosine, best hit", "ridge on each bit", "chance"):
+        assert 0 <= methods[baseline, "molecule"]["top-1, own spectra count"] <= 100
+    assert methods["reverse", "molecule"]["Tanimoto to truth"] <= 1
     assert "±" in methods["reverse", "molecule"]["top-1 over folds"]
     assert len(tables[1]["rows"]) == 3
     page = (out / "report.html").read_text("utf-8")
-    assert "With folds by scaffold it finds" in page
+    assert "With folds by scaffold, " in page
     assert "(the truth)" in page
     info = json.loads((out / "run.json").read_text("utf-8"))
     assert info["memory peak"].endswith("MB")
@@ -79,7 +79,7 @@ def test_harder_folds_rivals_and_own_spectra_stand_side_by_side(made, tmp_path):
 
 
 def test_spectra_without_structures_change_the_forward_model(made, tmp_path):
-    """They are the unknowns here; the file of the model holds them, and the fit again gives the same scores."""
+    """They are the unknowns here; a compact file holds them, and the restored model gives the same scores."""
     given = ["-i", made["library.mgf"], "--candidates", made["library_candidates.tsv"], *FAST, "--folds", "2"]
     model = tmp_path / "semi.safetensors"
     said = run("train", *given, "--model", "forward", "--unlabeled", made["unknowns.mgf"], "-o", model)
@@ -109,7 +109,7 @@ def test_a_model_without_its_factor_answers_the_same(made, tmp_path, kernels):
     assert (tmp_path / "a" / "candidates.tsv").read_bytes() == (tmp_path / "b" / "candidates.tsv").read_bytes()
 
 
-def test_fingerprints_are_what_the_forward_model_expects(made, tmp_path):
+def test_fingerprints_predicted_by_the_forward_model(made, tmp_path):
     identify(made, tmp_path / "out", "--write-fingerprints")
     with np.load(tmp_path / "out" / "fingerprints.npz") as found:
         ids, bits, names = found["spectrum_id"], found["bits"], found["names"]
@@ -158,7 +158,7 @@ def test_parquet_in_and_out(made, tmp_path):
     base = write("base.parquet", {"smiles": sorted({row["smiles"] for row in known})})
     run("identify", "-i", queries, "--database", base, *given, "-o", tmp_path / "base")
     results = tmp_path / "out" / "candidates.parquet"
-    assert "Results evaluated" in run(
+    assert "Ranks of the truth" in run(
         "evaluate", "--results", results, "--truth", made["truth.tsv"], "-o", tmp_path / "judged"
     )
 
@@ -174,12 +174,12 @@ def test_columns_as_sirius_names_them(made, tmp_path):
     run("evaluate", "--results", tmp_path / "out" / "candidates.tsv", "--truth", made["truth.tsv"], "-o", out)
 
 
-def test_what_does_not_fit_is_refused_before_the_work(made, tmp_path):
+def test_memory_is_checked_before_the_work(made, tmp_path):
     given = ["-i", made["library.mgf"], *FAST, "--folds", "0", "-o", tmp_path / "model.safetensors"]
     said = run("train", *given, "--memory", "10kB", code=1)
     assert "--memory allows" in said
-    assert "take fewer spectra" in said
-    assert "is no size" in run("train", *given, "--memory", "much", code=2)
+    assert "use fewer spectra" in said
+    assert "is not a size" in run("train", *given, "--memory", "much", code=2)
 
 
 def test_folds_of_a_field_of_the_spectra(made, tmp_path):
@@ -197,7 +197,7 @@ def test_folds_of_a_field_of_the_spectra(made, tmp_path):
 
 
 def test_molecules_of_the_library_may_be_excluded(made, tmp_path):
-    """One query has no other candidates: it is told, not ranked."""
+    """One spectrum has no other candidates: it is rejected."""
     name = rows(made["truth.tsv"])[0]["spectrum_id"]
     sets = tmp_path / "sets.tsv"
     truths = {row["smiles"] for row in rows(made["truth.tsv"])}
@@ -214,10 +214,10 @@ def test_molecules_of_the_library_may_be_excluded(made, tmp_path):
 
 
 def test_many_candidates_are_ranked_in_two_steps(made, tmp_path, monkeypatch):
-    from iokr.apps.msms import ranking
+    from iokr.apps.msms import identification
 
-    monkeypatch.setattr(ranking, "MANY", 5)
-    monkeypatch.setattr(ranking, "BEST", 4)
+    monkeypatch.setattr(identification, "MANY", 5)
+    monkeypatch.setattr(identification, "BEST", 4)
     identify(made, tmp_path / "out")
     table = rows(tmp_path / "out" / "candidates.tsv")
     for name in {row["spectrum_id"] for row in table}:
@@ -226,7 +226,7 @@ def test_many_candidates_are_ranked_in_two_steps(made, tmp_path, monkeypatch):
         beyond = [float(row["score_forward"]) for row in mine[4:]]
         assert beyond == sorted(beyond, reverse=True)
         assert max(beyond) <= min(float(row["score_forward"]) for row in mine[:4])
-    assert "the others come after them" in (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert "The others follow without a score" in (tmp_path / "out" / "report.html").read_text("utf-8")
 
 
 def test_stages_add_up():
@@ -235,6 +235,6 @@ def test_stages_add_up():
     for number in (1, 2):
         stages(number, 2, f"fold {number} of 2")
     stages(2, 2, "writing")
-    info = stages.info()
+    info = stages.info([])
     assert list(info["stages"]) == ["fold", "writing"]
     assert said[1] == (2, 2, "fold 2 of 2")

@@ -9,7 +9,7 @@ from iokr._lazy import lazy_names
 
 if TYPE_CHECKING:
     from iokr.apps.msms.checkpoint import Checkpoint
-    from iokr.apps.msms.demo import MadeSpectra, make_spectra
+    from iokr.apps.msms.demo import MadeSpectra, make_spectra, write_demo
     from iokr.apps.msms.evaluation import evaluate
     from iokr.apps.msms.evaluation_result import EvaluationResult
     from iokr.apps.msms.identification import identify
@@ -34,6 +34,7 @@ __all__ = [
     "make_spectra",
     "read_spectra",
     "train",
+    "write_demo",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__)

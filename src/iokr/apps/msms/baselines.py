@@ -1,8 +1,8 @@
-"""What molecules of spectra were guessed by before: library search, fingerprints bit by bit, precursor mass, chance."""
+"""Baselines for identification: library search, ridge regression of each fingerprint bit, precursor mass."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import KW_ONLY
 from itertools import pairwise
 from typing import Any
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from iokr._array import to_numpy
 from iokr._component import component
 from iokr._validation.arguments import check_choice, check_groups, check_integer, check_same_length
+from iokr.chem.similarities import modified_cosine
 from iokr.chem.spectra import read_spectra
 from iokr.data.candidates import CandidateSets, flatten_sets
 from iokr.data.objects import keys, n_objects, take
@@ -24,41 +25,46 @@ from iokr.kernels.vectors import Linear
 
 __all__ = ["BitwiseRidge", "LibrarySearch", "mass_nearness"]
 
-_STEPS = 25  # of Newton's method for the sigmoids, at most
+_NEWTON_STEPS = 25
+_NEWTON_TOLERANCE = 1e-6
+_SLOPE_PENALTY = 1e-3  # of (a − 1)²/2
+_LARGEST_STEPS = (10.0, 5.0)  # of the slope and of the offset: longer steps leave the basin of the minimum
 
 
-class _Rival(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
-    """Training rows with the molecule of each, and sets of candidates with theirs."""
+class _Baseline(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+    """Training spectra with the molecule of each, compared with candidates that may be among these molecules."""
 
     def _keep(self, X: Any, y: Any, groups: Any) -> None:
         n = check_same_length(X, y)
         names = keys(y) if groups is None else keys(groups)
         check_groups(names, n)
-        self.rows_: dict[Hashable, np.ndarray] = {}
+        rows: dict[Hashable, list[int]] = {}
         for i, name in enumerate(names):
-            self.rows_[name] = np.append(self.rows_.get(name, np.empty(0, dtype=int)), i)
+            rows.setdefault(name, []).append(i)
+        self.rows_ = {name: np.array(some) for name, some in rows.items()}
 
-    def _own(self, given: Any, starts: np.ndarray, Y: Any) -> list[np.ndarray]:
-        """The training rows of each candidate's molecule; none for those that are not known."""
-        names = keys(Y) if given is None else [name for some in given for name in keys(some)]
+    def _queries(self, X: Any, candidates: Any, groups: Any, own: str) -> Iterator[tuple[Any, list[np.ndarray]]]:
+        """For each spectrum its candidates, and the training rows that are left out for each candidate."""
+        check_is_fitted(self)
+        check_choice(own, "own", ("leave-out", "count"))
+        if not isinstance(candidates, CandidateSets):
+            raise TypeError(f"`candidates` must be `CandidateSets`, a set for each spectrum, got {candidates!r:.60}.")
+        Y, starts = flatten_sets(candidates, n_objects(X))
+        names = keys(Y) if groups is None else [name for some in groups for name in keys(some)]
         if len(names) != starts[-1]:
             raise ValueError(f"`candidate_groups` has {len(names)} names for {starts[-1]} candidates; give one each.")
         nothing = np.empty(0, dtype=int)
-        return [self.rows_.get(name, nothing) for name in names]
-
-
-def _check_sets(candidates: Any, m: int) -> tuple[Any, np.ndarray]:
-    if not isinstance(candidates, CandidateSets):
-        raise TypeError(f"`candidates` must be `CandidateSets`, a set for each spectrum, got {candidates!r:.60}.")
-    return flatten_sets(candidates, m)
+        rows = [self.rows_.get(name, nothing) if own == "leave-out" else nothing for name in names]
+        for a, b in pairwise(starts):
+            yield take(Y, np.arange(a, b)), rows[a:b]
 
 
 @component
-class LibrarySearch(_Rival):
-    """b(x, y) = Σ_{i ∈ N(x)} c_i t(y, y_i) / Σ_{i ∈ N(x)} c_i, N(x) the most similar training spectra, c how similar.
+class LibrarySearch(_Baseline):
+    """b(x, y) = Σ_{i ∈ N(x)} c_i t(y, y_i) / Σ_{i ∈ N(x)} c_i, N(x) the spectra of the largest similarity c to x.
 
-    The library is searched by spectrum, and candidates are ranked by the likeness of their molecules to the hits. With
-    `own="leave-out"` the neighbours of x are those of other molecules than y.
+    The library is searched by spectrum, and candidates are ranked by the similarity of their molecules to the hits.
+    With `own="leave-out"` the neighbours of x are spectra of other molecules than y.
 
     Parameters
     ----------
@@ -74,9 +80,9 @@ class LibrarySearch(_Rival):
     >>> from iokr import CandidateSets
     >>> from iokr.apps.msms.baselines import LibrarySearch
     >>> library = [([77.0, 105.0], [1.0, 1.0], 122.0), ([43.0, 58.0], [1.0, 1.0], 59.0)]
-    >>> rival = LibrarySearch(n_neighbors=1).fit(library, np.array([[1, 1, 0], [0, 0, 1]]))
+    >>> search = LibrarySearch(n_neighbors=1).fit(library, np.array([[1, 1, 0], [0, 0, 1]]))
     >>> sets = CandidateSets([np.array([[1, 0, 0], [0, 1, 1]])])
-    >>> rival.scores([([77.0, 91.0], [1.0, 0.5], 108.0)], sets)
+    >>> search.scores([([77.0, 91.0], [1.0, 0.5], 108.0)], sets)
     [array([0.5       , 0.33333333])]
     """
 
@@ -86,12 +92,13 @@ class LibrarySearch(_Rival):
     output_kernel: Any = None
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> LibrarySearch:
-        """Keep the library: spectra, their molecules, and which spectra are of one."""
+        """Store the library: spectra, their molecules, and the names of the molecules in `groups`."""
         check_integer(self.n_neighbors, "n_neighbors", minimum=1)
         if self.similarity is not None and not callable(self.similarity):
             raise TypeError(f"`similarity` must be a function of two lists of spectra, got {self.similarity!r:.60}.")
         self._keep(X, y, groups)
-        self.X_fit_, self.output_kernel_ = X, clone(self.output_kernel or Tanimoto()).fit(y)
+        self.X_fit_ = X
+        self.output_kernel_ = clone(self.output_kernel or Tanimoto()).fit(y)
         self.S_fit_ = self.output_kernel_.represent(y)
         return self
 
@@ -99,38 +106,28 @@ class LibrarySearch(_Rival):
         self, X: Any, candidates: Any, candidate_groups: Any = None, *, own: str = "leave-out"
     ) -> list[np.ndarray]:
         """b(x, y) of each candidate of each x; arguments as in `Identification.scores`."""
-        check_is_fitted(self)
-        check_choice(own, "own", ("leave-out", "count"))
-        Y, starts = _check_sets(candidates, n_objects(X))
-        mine = self._own(candidate_groups, starts, Y)
-        similar = self.similarity
-        if similar is None:
-            from iokr.chem import modified_cosine as similar
-        C = np.clip(to_numpy(similar(X, self.X_fit_)), 0.0, None)
+        queries = list(self._queries(X, candidates, candidate_groups, own))
+        similarity = modified_cosine if self.similarity is None else self.similarity
+        C = np.clip(to_numpy(similarity(X, self.X_fit_)), 0.0, None)
+        kernel = self.output_kernel_
         found = []
-        for i, (a, b) in enumerate(pairwise(starts)):
-            rows = [mine[j] if own == "leave-out" else np.empty(0, dtype=int) for j in range(a, b)]
-            most = self.n_neighbors + max(len(r) for r in rows)
-            order = np.argsort(-C[i], kind="stable")[:most]
-            t = to_numpy(
-                self.output_kernel_.block(self.output_kernel_.represent(take(Y, np.arange(a, b))), self.S_fit_[order])
-            )
-            values = np.empty(b - a)
-            for j, out in enumerate(rows):
-                near = (
-                    np.flatnonzero(~np.isin(order, out))[: self.n_neighbors]
-                    if len(out)
-                    else np.arange(self.n_neighbors)
-                )
-                near = near[near < len(order)]
-                c = C[i, order[near]]
-                values[j] = float(c @ t[j, near] / c.sum()) if c.sum() > 0 else 0.0
+        for c, (Y, left_out) in zip(C, queries, strict=True):
+            # enough neighbours, whatever rows are left out
+            n = self.n_neighbors + max(len(rows) for rows in left_out)
+            order = np.argsort(-c, kind="stable")[:n]
+            t = to_numpy(kernel.block(kernel.represent(Y), self.S_fit_[order]))
+            values = np.zeros(len(left_out))
+            for j, rows in enumerate(left_out):
+                near = np.flatnonzero(~np.isin(order, rows))[: self.n_neighbors]
+                weights = c[order[near]]
+                if weights.sum() > 0:
+                    values[j] = weights @ t[j, near] / weights.sum()
             found.append(values)
         return found
 
 
 def mass_nearness(X: Any, Z: Any = None) -> np.ndarray:
-    """1 / (1 + |M_x − M_z|), M the precursors' m/z: with one neighbour, a library searched by mass alone.
+    """1 / (1 + |M_x − M_z|), M the m/z of the precursors: with one neighbour, a library search by mass alone.
 
     Examples
     --------
@@ -144,8 +141,8 @@ def mass_nearness(X: Any, Z: Any = None) -> np.ndarray:
 
 
 @component
-class BitwiseRidge(_Rival):
-    """Σ_b log p_b(y_b), p_b = σ(a_b z_b(x) + c_b), z_b kernel ridge of bit b: fingerprints predicted one by one.
+class BitwiseRidge(_Baseline):
+    """Σ_b log p_b(y_b), p_b = σ(a_b z_b(x) + c_b), z_b kernel ridge regression of bit b: bits predicted one by one.
 
     The sigmoid of each bit is fitted to leave-one-molecule-out values, as Platt's.
 
@@ -165,8 +162,8 @@ class BitwiseRidge(_Rival):
     >>> from iokr.apps.msms.baselines import BitwiseRidge
     >>> X = np.arange(6.0)[:, None]
     >>> Y = (X < 3).astype(int) * [1, 0] + (X >= 3) * [0, 1]
-    >>> rival = BitwiseRidge(RBF(0.5)).fit(X, Y, groups=range(6))
-    >>> scores = rival.scores([[0.5]], CandidateSets([np.array([[1, 0], [0, 1]])]))
+    >>> ridge = BitwiseRidge(RBF(0.5)).fit(X, Y, groups=range(6))
+    >>> scores = ridge.scores([[0.5]], CandidateSets([np.array([[1, 0], [0, 1]])]))
     >>> bool(scores[0][0] > scores[0][1])
     True
 
@@ -182,19 +179,19 @@ class BitwiseRidge(_Rival):
     selection: int = 1500
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> BitwiseRidge:
-        """Ridge for all bits, then a sigmoid for each."""
+        """Fit ridge regression of all bits, then a sigmoid for each bit."""
         self._keep(X, y, groups)
         bits = np.asarray(y, dtype=float)
         n = len(bits)
-        together = np.empty(n, dtype=int)
-        for g, rows in enumerate(self.rows_.values()):
-            together[rows] = g
-        some = np.unique(np.linspace(0, n - 1, min(n, self.selection)).astype(int))
+        molecule = np.empty(n, dtype=int)
+        for number, rows in enumerate(self.rows_.values()):
+            molecule[rows] = number
+        chosen = np.unique(np.linspace(0, n - 1, min(n, self.selection)).astype(int))
         search = IOKRCV(self.kernel, output_kernel=Linear(), alphas=self.alphas)
-        alpha = search.fit(take(X, some), bits[some], groups=together[some]).alpha_
+        alpha = search.fit(take(X, chosen), bits[chosen], groups=molecule[chosen]).alpha_
         self.model_ = IOKR(self.kernel, output_kernel=Linear(), alpha=alpha).fit(X, bits)
         self.bits_ = bits
-        left_out = to_numpy(self.model_.loo_decision_function(groups=together)) @ bits
+        left_out = to_numpy(self.model_.loo_decision_function(groups=molecule)) @ bits
         self.slope_, self.offset_ = _sigmoids(left_out, bits)
         return self
 
@@ -202,49 +199,51 @@ class BitwiseRidge(_Rival):
         self, X: Any, candidates: Any, candidate_groups: Any = None, *, own: str = "leave-out"
     ) -> list[np.ndarray]:
         """Σ_b log p_b(y_b) of each candidate of each x; arguments as in `Identification.scores`."""
-        check_is_fitted(self)
-        check_choice(own, "own", ("leave-out", "count"))
-        Y, starts = _check_sets(candidates, n_objects(X))
-        mine = self._own(candidate_groups, starts, Y)
-        B, Q = to_numpy(self.model_.decision_function(X)), to_numpy(self.model_.solution_.C)
-        Z = B @ self.bits_
+        queries = list(self._queries(X, candidates, candidate_groups, own))
+        B = to_numpy(self.model_.decision_function(X))
+        Q = to_numpy(self.model_.solution_.C)
         found = []
-        for i, (a, b) in enumerate(pairwise(starts)):
-            y = np.asarray(take(Y, np.arange(a, b)), dtype=float)
-            base = self._logits(Z[i])
-            values = y @ base + self._empty(base)
-            for j, rows in enumerate(mine[a:b]):
-                if own == "leave-out" and len(rows):
-                    r = np.linalg.solve(Q[np.ix_(rows, rows)], Q[rows] @ self.bits_)
-                    moved = self._logits(Z[i] - B[i, rows] @ r)
-                    values[j] = y[j] @ moved + self._empty(moved)
+        for beta, z, (Y, left_out) in zip(B, B @ self.bits_, queries, strict=True):
+            y = np.asarray(Y, dtype=float)
+            values = self._log_likelihood(y, z)
+            for j, rows in enumerate(left_out):
+                if len(rows):
+                    # z without the rows S of the molecule: z − β_S Q_SS⁻¹ (Q y)_S
+                    residuals = np.linalg.solve(Q[np.ix_(rows, rows)], Q[rows] @ self.bits_)
+                    values[j] = self._log_likelihood(y[j], z - beta[rows] @ residuals)
             found.append(values)
         return found
 
-    def _logits(self, z: np.ndarray) -> np.ndarray:
-        """log p/(1 − p) of every bit."""
-        return np.asarray(self.slope_ * z + self.offset_)
-
-    def _empty(self, logits: np.ndarray) -> float:
-        """Σ_b log(1 − p_b)."""
-        return -float(np.logaddexp(0.0, logits).sum())
+    def _log_likelihood(self, y: np.ndarray, z: np.ndarray) -> Any:
+        """Σ_b log p_b(y_b) = Σ_b y_b l_b + log(1 − p_b), of the logits l_b = log p_b/(1 − p_b)."""
+        logits = self.slope_ * z + self.offset_
+        return y @ logits - float(np.logaddexp(0.0, logits).sum())
 
 
 def _sigmoids(Z: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(a, c) of σ(a z + c) for every column, by Newton's method on the log loss with Platt's targets."""
     ones = Y.sum(axis=0)
-    high, low = (ones + 1) / (ones + 2), 1 / (len(Y) - ones + 2)
+    high = (ones + 1) / (ones + 2)
+    low = 1 / (len(Y) - ones + 2)
     T = np.where(Y > 0, high, low)
-    a, c = np.ones(Y.shape[1]), np.log((ones + 1) / (len(Y) - ones + 1))
-    for _ in range(_STEPS):
+    a = np.ones(Y.shape[1])
+    c = np.log((ones + 1) / (len(Y) - ones + 1))
+    for _ in range(_NEWTON_STEPS):
         P = 1 / (1 + np.exp(-np.clip(a * Z + c, -500, 500)))
-        W, D = P * (1 - P) + 1e-12, P - T
-        ga, gc = (D * Z).sum(axis=0) + 1e-3 * (a - 1), D.sum(axis=0)
-        haa, hac, hcc = (W * Z * Z).sum(axis=0) + 1e-3, (W * Z).sum(axis=0), W.sum(axis=0) + 1e-9
-        det = haa * hcc - hac**2
-        da, dc = (hcc * ga - hac * gc) / det, (haa * gc - hac * ga) / det
-        size = np.maximum(np.abs(da) / 10, np.abs(dc) / 5).clip(1.0)  # long steps leave the basin
-        a, c = a - da / size, c - dc / size
-        if max(np.abs(da).max(), np.abs(dc).max()) < 1e-6:
+        W = P * (1 - P) + 1e-12
+        D = P - T
+        gradient_a = (D * Z).sum(axis=0) + _SLOPE_PENALTY * (a - 1)
+        gradient_c = D.sum(axis=0)
+        # the Hessian [[aa, ac], [ac, cc]] of each column, and its determinant
+        aa = (W * Z * Z).sum(axis=0) + _SLOPE_PENALTY
+        ac = (W * Z).sum(axis=0)
+        cc = W.sum(axis=0) + 1e-9
+        determinant = aa * cc - ac**2
+        step_a = (cc * gradient_a - ac * gradient_c) / determinant
+        step_c = (aa * gradient_c - ac * gradient_a) / determinant
+        damping = np.maximum(np.abs(step_a) / _LARGEST_STEPS[0], np.abs(step_c) / _LARGEST_STEPS[1]).clip(1.0)
+        a = a - step_a / damping
+        c = c - step_c / damping
+        if max(np.abs(step_a).max(), np.abs(step_c).max()) < _NEWTON_TOLERANCE:
             break
     return a, c

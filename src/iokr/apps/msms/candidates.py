@@ -1,14 +1,13 @@
-"""The candidates of every spectrum: a set for each, or the molecules of a database with its formula or mass."""
+"""The candidates of every spectrum: a list for each, or the molecules of a database with its formula or mass."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from iokr.apps.msms.inputs import Structures
 from iokr.apps.readers.candidate_files import Candidate, read_candidates
@@ -19,7 +18,7 @@ from iokr.chem.adducts import parse_adduct
 from iokr.chem.formulas import parse_formula, write_formula
 from iokr.data.candidates import CandidateSets
 
-__all__ = ["CandidateLists", "CandidateMolecule", "no_candidates", "read_candidate_lists"]
+__all__ = ["CandidateLists", "CandidateMolecule", "check_given", "read_candidate_lists"]
 
 
 @dataclass(frozen=True)
@@ -38,9 +37,9 @@ class CandidateLists:
     """The candidates of every spectrum, and the records that were rejected."""
 
     lists: list[list[CandidateMolecule]]
-    rejections: tuple[Rejected, ...]
-    paths: tuple[Path, ...]
-    note: str  # where they come from
+    rejections: tuple[Rejected, ...] = ()
+    paths: tuple[Path, ...] = ()
+    note: str = "No candidates were given."  # where they come from
 
     def without(self, identities: Collection[str], files: SpectraFiles) -> CandidateLists:
         """The lists without these molecules; spectra with no other candidate are rejected."""
@@ -52,11 +51,6 @@ class CandidateLists:
         ]
         return CandidateLists(lists, (*self.rejections, *rejections), self.paths, self.note)
 
-    @property
-    def n_distinct(self) -> int:
-        """The number of distinct molecules."""
-        return len({one.identity for listed in self.lists for one in listed})
-
     def sets(self, rows: Sequence[int], structures: Structures) -> tuple[CandidateSets, list[list[str]]]:
         """Fingerprints and identities of the candidates of some spectra."""
         lists = [self.lists[i] for i in rows]
@@ -66,15 +60,13 @@ class CandidateLists:
 
     def index(self, i: int, identity: str) -> int | None:
         """The place of a molecule in the list of spectrum i; None if it is not there."""
-        for place, one in enumerate(self.lists[i]):
-            if one.identity == identity:
-                return place
-        return None
+        return next((place for place, one in enumerate(self.lists[i]) if one.identity == identity), None)
 
 
-def no_candidates(files: SpectraFiles) -> CandidateLists:
-    """Empty lists."""
-    return CandidateLists([[] for _ in files.ids], (), (), "No candidates were given.")
+def check_given(candidates: Any, database: Any) -> None:
+    """One of the two."""
+    if (candidates is None) == (database is None):
+        raise ValueError("Give either `candidates`, a list for each spectrum, or `database`, a table of molecules.")
 
 
 def read_candidate_lists(
@@ -87,34 +79,32 @@ def read_candidate_lists(
     ppm: float,
     adduct: str | None,
 ) -> CandidateLists:
-    """The candidates of `candidates`, or those that `database` has for each spectrum."""
-    if (candidates is None) == (database is None):
-        raise ValueError("Give either `candidates`, a list for each spectrum, or `database`, a table of molecules.")
+    """The candidates of `candidates`, or those that `database` has for each spectrum; without both, empty lists."""
+    if candidates is None and database is None:
+        return CandidateLists([[] for _ in files.ids])
+    check_given(candidates, database)
+    source = database if candidates is None else candidates
+    source = Path(source) if isinstance(source, str) else source
+    lists: list[Sequence[Candidate]]
     if candidates is not None:
-        found = read_candidates(candidates, files)
+        found = read_candidates(source, files)
         rejections = list(found.rejections)
-        lists: list[Sequence[Candidate]] = [found.sets.get(name, []) for name in files.ids]
-        note = f"Candidates are those of {name_of(_source(candidates))}."
+        lists = [found.sets.get(name, []) for name in files.ids]
+        note = f"Candidates are taken from {name_of(source)}."
     else:
-        table = read_database(database, structures.known)
+        table = read_database(source, structures.known)
         rejections = list(table.rejections)
-        matching = _matching(table, match, ppm, adduct)
-        lists = [_matches(matching, files, i, table, rejections) for i in range(len(files.spectra))]
-        how = "of the same formula" if match == "formula" else f"within {ppm:g} ppm of the precursor's mass"
-        note = f"Candidates are the molecules of {name_of(_source(database))} {how}."
+        lists = [_matches(table, files, i, match, ppm, adduct, rejections) for i in range(len(files.spectra))]
+        how = "the same formula" if match == "formula" else f"a mass within {ppm:g} ppm of the precursor's"
+        note = f"Candidates are the molecules of {name_of(source)} with {how}."
     structures.known.read(candidate.smiles for listed in lists for candidate in listed)
     molecules = []
     for i, listed in enumerate(lists):
         molecules.append(_molecules(files, i, listed, structures, rejections))
         if not molecules[i]:
             rejections.append(_rejected_query(files, i, "no candidates"))
-    source = _source(candidates if database is None else database)
     paths = (source,) if isinstance(source, Path) else ()
     return CandidateLists(molecules, tuple(rejections), paths, note)
-
-
-def _source(given: Any) -> Any:
-    return Path(given) if isinstance(given, str) else given
 
 
 def _rejected_query(files: SpectraFiles, i: int, reason: str, detail: str = "") -> Rejected:
@@ -126,52 +116,41 @@ def _rejected_candidate(candidate: Candidate, reason: str, action: str, detail: 
     return Rejected(candidate.file, candidate.line, name, "candidate", reason, action, detail)
 
 
-# --------------------------------------------------------------------------------------------------------- a database
-
-
-class _NoMatch(Exception):
-    """(reason, detail) of a spectrum whose candidates cannot be looked up."""
-
-
-Matching = Callable[[dict[str, Any], float], "NDArray[np.intp]"]
-
-
-def _matching(table: MoleculeTable, match: str, ppm: float, adduct: str | None) -> Matching:
-    """Indices of the molecules that match a spectrum's metadata and the m/z of its precursor."""
-
-    def of_formula(metadata: dict[str, Any], precursor_mz: float) -> NDArray[np.intp]:
-        formula = metadata.get("formula")
-        if not formula:
-            raise _NoMatch("no formula", "use --match mass")
-        try:
-            return table.of_formula(str(formula))
-        except ValueError as error:
-            raise _NoMatch("bad formula", str(error)) from None
-
-    def of_mass(metadata: dict[str, Any], precursor_mz: float) -> NDArray[np.intp]:
-        name = str(metadata.get("adduct") or adduct or "")
-        ion = parse_adduct(name)
-        if ion is None:
-            raise _NoMatch(f"unknown adduct {name!r}" if name else "no adduct; give --adduct", "")
-        if np.isnan(precursor_mz):
-            raise _NoMatch("no precursor", "")
-        return table.near(ion.mass(precursor_mz), ppm)
-
-    return of_formula if match == "formula" else of_mass
-
-
 def _matches(
-    matching: Matching, files: SpectraFiles, i: int, table: MoleculeTable, rejections: list[Rejected]
+    table: MoleculeTable,
+    files: SpectraFiles,
+    i: int,
+    match: str,
+    ppm: float,
+    adduct: str | None,
+    rejections: list[Rejected],
 ) -> list[Candidate]:
-    try:
-        found = matching(files.spectra.metadata[i], float(files.spectra.precursor_mz[i]))
-    except _NoMatch as error:
-        rejections.append(_rejected_query(files, i, *error.args))
-        return []
+    """The molecules of the formula of spectrum i, or of the mass of its precursor."""
+    metadata = files.spectra.metadata[i]
+    formula = metadata.get("formula")
+    name = str(metadata.get("adduct") or adduct or "")
+    ion = parse_adduct(name)
+    found: Iterable[Any] = ()
+    reason = detail = ""
+    if match == "formula" and not formula:
+        reason = "no formula"
+        detail = "without a formula, candidates can be matched by mass"
+    elif match == "formula":
+        try:
+            found = table.of_formula(str(formula))
+        except ValueError as error:
+            reason = "bad formula"
+            detail = str(error)
+    elif ion is None:
+        reason = f"unknown adduct {name!r}" if name else "no adduct"
+        detail = "" if name else "a default adduct can be given"
+    elif np.isnan(files.spectra.precursor_mz[i]):
+        reason = "no precursor"
+    else:
+        found = table.near(ion.mass(float(files.spectra.precursor_mz[i])), ppm)
+    if reason:
+        rejections.append(_rejected_query(files, i, reason, detail))
     return [table.candidates[int(k)] for k in found]
-
-
-# ------------------------------------------------------------------------------------------------------------ one list
 
 
 def _molecules(
@@ -183,39 +162,24 @@ def _molecules(
         molecule = structures.known[candidate.smiles]
         if isinstance(molecule, str):
             rejections.append(_rejected_candidate(candidate, "structure not read", "left out", molecule))
-            continue
-        identity = molecule.identity
-        if identity in found:
-            detail = f"{files.ids[i]}: {identity}"
+        elif molecule.identity in found:
+            detail = f"{files.ids[i]}: {molecule.identity}"
             rejections.append(_rejected_candidate(candidate, "duplicate molecule", "left out", detail))
-            continue
-        formula = _hill(molecule.formula)
-        found[identity] = (
-            candidate,
-            CandidateMolecule(candidate.id, candidate.name, molecule.smiles, identity, formula),
-        )
-    _note_other_formulas(_hill(files.spectra.metadata[i].get("formula")), list(found.values()), rejections)
-    return [molecule for _, molecule in found.values()]
-
-
-def _note_other_formulas(
-    formula: str, found: list[tuple[Candidate, CandidateMolecule]], rejections: list[Rejected]
-) -> None:
-    """A note for each candidate of another formula than the spectrum's, in a list where most have that formula."""
-    if not formula:
-        return
-    others = [(candidate, molecule) for candidate, molecule in found if molecule.formula != formula]
-    if 2 * len(others) < len(found):
-        for candidate, molecule in others:
-            detail = f"{molecule.formula}, not {formula}"
+        else:
+            names = (candidate.id, candidate.name, molecule.smiles, molecule.identity)
+            found[molecule.identity] = candidate, CandidateMolecule(*names, _hill(molecule.formula))
+    formula = _hill(files.spectra.metadata[i].get("formula"))
+    others = [(candidate, one) for candidate, one in found.values() if formula and one.formula != formula]
+    if 2 * len(others) < len(found):  # otherwise the list is not one of a formula
+        for candidate, one in others:
+            detail = f"{one.formula}, not {formula}"
             rejections.append(_rejected_candidate(candidate, "formula differs", "kept", detail))
+    return [one for _, one in found.values()]
 
 
 def _hill(formula: Any) -> str:
     """A sum formula in the order of Hill; empty if it is not one."""
-    if not formula:
-        return ""
     try:
-        return write_formula(parse_formula(str(formula)))
+        return write_formula(parse_formula(str(formula or "")))
     except ValueError:
         return ""

@@ -11,7 +11,7 @@ from iokr._system.files import refuse_link
 from iokr._system.lines import append_line, aside, read_lines, sound_record
 from iokr.files import fingerprint
 
-__all__ = ["Checkpoint", "opened"]
+__all__ = ["Checkpoint"]
 
 
 class Checkpoint:
@@ -46,6 +46,13 @@ class Checkpoint:
         self.key = ""
         self.parts: dict[str, Any] = {}
 
+    @classmethod
+    def of(cls, given: Any, run: Mapping[str, Any]) -> Checkpoint:
+        """A checkpoint, or that of the file at a path, with the parts of a run."""
+        found = given if isinstance(given, Checkpoint) else cls(given)
+        found.resume(run)
+        return found
+
     def resume(self, run: Mapping[str, Any]) -> None:
         """Read the parts of the run with these data and options."""
         self.key = fingerprint(dict(run))
@@ -75,13 +82,6 @@ class Checkpoint:
         folder = self.path.parent
         if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
-
-
-def opened(checkpoint: Any, **run: Any) -> Checkpoint:
-    """A checkpoint, or one of the file at a path, with the parts of this run."""
-    parts = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
-    parts.resume(run)
-    return parts
 
 
 def _record(line: bytes) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""Made spectra: a library, unknown spectra, the candidates of both, and the truth."""
+"""Simulated spectra: a library, unknown spectra, the candidates of both, and the truth."""
 
 from __future__ import annotations
 
@@ -31,7 +31,17 @@ _CANDIDATES = 12  # of each spectrum at least
 
 @dataclass(frozen=True, eq=False)
 class MadeSpectra:
-    """Toy data for `train`, `identify` and `evaluate`; made by `make_spectra`."""
+    """Toy data for `train`, `identify` and `evaluate`; made by `make_spectra`.
+
+    Attributes
+    ----------
+    library, unknowns : MassSpectra
+        Spectra with and without structures.
+    library_candidates, candidates : data frame
+        Candidates of the library and of the unknown spectra.
+    truth : data frame
+        The molecules of the unknown spectra.
+    """
 
     library: MassSpectra
     library_candidates: pd.DataFrame
@@ -57,7 +67,7 @@ def made_molecules(n: int, seed: int = 0) -> list[str]:
 
 
 def make_spectra(n: int = 90, unknowns: int = 12, seed: int = 0) -> MadeSpectra:
-    """Spectra of n made molecules: a peak for each part that a broken bond leaves, measured with noise.
+    """Simulate spectra of n molecules: a peak for each part that a broken bond leaves, with noise.
 
     Parameters
     ----------
@@ -137,7 +147,17 @@ def _candidates(molecules: list[Molecule], i: int) -> list[int]:
 
 
 def write_demo(folder: Path, seed: int = 0, n: int = 90, unknowns: int = 12) -> dict[str, Path]:
-    """Made spectra as library.mgf and unknowns.mgf, the candidates of both, and truth.tsv; the files by name."""
+    """Write simulated spectra to library.mgf and unknowns.mgf, their candidates and truth.tsv; the paths by name.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from iokr.apps import msms
+    >>> with TemporaryDirectory() as folder:
+    ...     list(msms.write_demo(Path(folder), n=6, unknowns=1))
+    ['library.mgf', 'unknowns.mgf', 'library_candidates.tsv', 'candidates.tsv', 'truth.tsv']
+    """
     made = make_spectra(n, unknowns, seed)
     folder.mkdir(parents=True, exist_ok=True)
     texts = {

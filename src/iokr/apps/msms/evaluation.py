@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -11,17 +10,15 @@ from numpy.typing import NDArray
 
 from iokr._validation.arguments import check_integer
 from iokr.apps.msms.baselines import BitwiseRidge, LibrarySearch, mass_nearness
-from iokr.apps.msms.checkpoint import opened
-from iokr.apps.msms.evaluation_result import GROUPS, EvaluationResult
+from iokr.apps.msms.candidates import check_given
+from iokr.apps.msms.checkpoint import Checkpoint
+from iokr.apps.msms.evaluation_result import EvaluationResult
 from iokr.apps.msms.folds import fold_numbers
-from iokr.apps.msms.grams import KnownGram
-from iokr.apps.msms.inputs import Library
+from iokr.apps.msms.library import KnownGram, Library, check_options, read_library
 from iokr.apps.msms.out_of_fold import Baselines, OutOfFold, Scores, out_of_fold
-from iokr.apps.msms.problem import check_options, make_problem
 from iokr.apps.msms.stages import Stages
-from iokr.apps.report import Progress, run_info, silent
+from iokr.apps.report import Progress, silent
 from iokr.chem.similarities import cosine, modified_cosine
-from iokr.chem.structures.molecules import rdkit_version
 from iokr.data.candidates import CandidateSets
 from iokr.estimators.identification.model import METHODS
 
@@ -102,15 +99,16 @@ def evaluate(
     [['reverse', 'molecule'], ['forward', 'molecule'], ['fusion', 'molecule']]
     """
     if own == "exclude":
-        raise ValueError('`own="exclude"` tells the model what folds by molecule guarantee; it is for `identify`.')
+        raise ValueError(
+            '`own` must be "leave-out" or "count", got "exclude": the truth is never in the training set of its fold, '
+            "so excluding training molecules would reveal it."
+        )
+    check_given(candidates, database)
     check_integer(folds, "folds", minimum=2)
-    if candidates is None and database is None:
-        raise ValueError("Give either `candidates`, a list for each spectrum, or `database`, a table of molecules.")
     for group in groups:
         check_options(group=group)
-    start = perf_counter()
     stages = Stages(progress)
-    problem = make_problem(
+    library = read_library(
         spectra,
         candidates=candidates,
         database=database,
@@ -130,43 +128,34 @@ def evaluate(
         stages=stages,
         baselines=baselines,
     )
-    library = problem.library
-    by = list(dict.fromkeys(["inchikey14", *groups])) if folds_from is None else ["inchikey14"]
+    larger = groups if folds_from is None else ()
     fold_of = {
         group: fold_numbers(library, folds, group=group, column=folds_from, similarity=similarity, seed=seed)
-        for group in by
+        for group in dict.fromkeys(["inchikey14", *larger])
     }
-    n_folds = sum(int(fold.max()) + 1 for fold in fold_of.values())
-    parts = opened(checkpoint, **problem.key(), folds=fold_of, baselines=baselines, seed=seed)
-    found: dict[str, OutOfFold] = {}
+    run = {**library.key(), "folds": fold_of, "baselines": baselines, "seed": seed}
+    parts = Checkpoint.of(checkpoint, run)
+    total = sum(int(fold.max()) + 1 for fold in fold_of.values())
     done = 0
+    found: dict[str, OutOfFold] = {}
     for group, fold in fold_of.items():
-        first = group == by[0]
         numbers = range(int(fold.max()) + 1)
+        first = not found  # baselines and own spectra that count are compared with folds over molecules only
         found[group] = out_of_fold(
-            problem,
+            library,
             fold,
             numbers,
-            name=group,
+            group=group,
             methods=METHODS,
             baselines=_baselines(library, seed) if baselines and first else None,
             counted=first,
             checkpoint=parts,
-            progress=_steps(stages, done, n_folds, len(numbers), group),
+            stages=stages,
+            done=done,
+            total=total,
         )
         done += len(numbers)
-    info = run_info(seed=seed, seconds=perf_counter() - start, files=problem.paths)
-    info["versions"]["rdkit"] = rdkit_version()
-    return EvaluationResult(problem=problem, found=found, delta=delta, seed=seed, info={**info, **stages.info()})
-
-
-def _steps(stages: Stages, done: int, total: int, n: int, group: str) -> Callable[[int], None]:
-    """Progress of n folds, when `done` out of `total` are finished."""
-
-    def step(number: int) -> None:
-        stages(done + number, total, f"fold {number + 1} of {n} by {GROUPS[group]}")
-
-    return step
+    return EvaluationResult(library, found, delta, seed, stages.info(library.paths, seed))
 
 
 def _baselines(library: Library, seed: int) -> Baselines:

@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from iokr.apps.msms.confidence import Confidence
 from iokr.apps.msms.inputs import input_table
-from iokr.apps.msms.out_of_fold import OutOfFold
+from iokr.apps.msms.library import Library
+from iokr.apps.msms.out_of_fold import GROUPS, Confidence, OutOfFold
 from iokr.apps.msms.page import Card, cards
-from iokr.apps.msms.problem import Problem
 from iokr.apps.msms.tables import (
     TOPS,
     figures,
     frame_of,
+    records,
     rejected_frame,
-    rejected_text,
     rounded,
-    table_text,
+    table_file,
     write_report,
 )
 from iokr.apps.report import OURS, THEIRS, Figure, Report, Spread, Table, Text, plot
@@ -33,22 +32,22 @@ from iokr.estimators.identification.model import METHODS
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["GROUPS", "EvaluationResult"]
+__all__ = ["EvaluationResult"]
 
-GROUPS = {"inchikey14": "molecule", "scaffold": "scaffold", "similarity": "group of similar molecules"}
 _DRAWS = 1000  # of the bootstrap over molecules
 _DELTAS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
 _FIELDS = ("instrument", "adduct", "class", "superclass", "compound_class")  # metadata that defines subsets of queries
 _MOST_VALUES = 8  # of a field that are listed
 _METHODS_NOTE = (
-    "Top-k in per cent, mean ± deviation over folds; Tanimoto of the first candidate to the truth. Own spectra of a "
-    "candidate are left out of its score, but count in the last column."
+    "Top-k accuracies in per cent, with a bootstrap interval over molecules, and mean ± standard deviation over folds; "
+    "Tanimoto similarity of the first candidate to the truth. Training spectra of a candidate are left out of its "
+    "score, except in the last column."
 )
 _NOTES = (
-    "Folds keep molecules whole. When an unknown is a molecule of the library, leaving its spectra out throws evidence "
-    "away; folds by molecule do not show that case.",
-    "T and the level of the sets for a fold come from the other folds; that they pool different models makes their "
-    "coverage an observation, not a theorem.",
+    "All spectra of a molecule are held out together. Caveat: if an unknown is a molecule of the library, leaving its "
+    "spectra out discards evidence; cross-validation over molecules does not include that case.",
+    "Temperature and prediction sets of a fold are calibrated on the other folds. They pool different models, so their "
+    "coverage is empirical, not guaranteed.",
 )
 
 
@@ -58,8 +57,8 @@ class EvaluationResult:
 
     Attributes
     ----------
-    problem : Problem
-        The library, its candidates and the model.
+    library : Library
+        The spectra, their candidates and the model.
     found : mapping of str to OutOfFold
         Scores by the groups that folds keep together: "inchikey14" first, then larger groups.
     delta : float
@@ -69,7 +68,7 @@ class EvaluationResult:
         Versions, seconds, data files and their hashes.
     """
 
-    problem: Problem
+    library: Library
     found: Mapping[str, OutOfFold]
     delta: float
     seed: int
@@ -77,7 +76,7 @@ class EvaluationResult:
 
     def __repr__(self) -> str:
         top = self._top(self.by_molecule)["top-1"]
-        return f"EvaluationResult({self.problem.method}: {top:.1f} % of {self.n_queries} molecules first)"
+        return f"EvaluationResult({self.library.method}: top-1 {top:.1f} % of {self.n_queries} spectra)"
 
     @property
     def by_molecule(self) -> OutOfFold:
@@ -91,98 +90,87 @@ class EvaluationResult:
 
     @cached_property
     def _confidence(self) -> dict[str, Confidence]:
-        identities = self.problem.library.identities
-        return {group: Confidence(found, identities, self.problem.method) for group, found in self.found.items()}
+        identities = self.library.identities
+        return {group: Confidence(found, identities, self.library.method) for group, found in self.found.items()}
 
     # ------------------------------------------------------------------------------------------------------- as tables
 
     @property
     def methods(self) -> pd.DataFrame:
         """A row for each method and kind of folds: top-k accuracies with a 95 % interval."""
-        return frame_of(self._method_rows())
+        return frame_of(
+            [
+                self._method_row(found, method, GROUPS[group])
+                for group, found in self.found.items()
+                for method in found.scores
+            ]
+        )
 
     @property
     def confidence(self) -> pd.DataFrame:
         """A row for each kind of folds: calibration error, and coverage and size of the prediction sets."""
-        return frame_of(self._confidence_rows())
+        return frame_of(
+            [{"folds by": GROUPS[group], **part.row(self.delta)} for group, part in self._confidence.items()]
+        )
 
     @property
     def subsets(self) -> pd.DataFrame:
         """Top-1 accuracy by number of candidates, distance to the training set, number of peaks, and metadata."""
-        return frame_of(self._subset_rows())
+        first = self.by_molecule.ranks(self.library.method) <= 1
+        return frame_of(
+            [
+                {"subset": name, "queries": int(rows.sum()), "top-1": round(100 * float(np.mean(first[rows])), 1)}
+                for name, rows in self._subsets().items()
+                if rows.any()
+            ]
+        )
 
     @property
     def queries(self) -> pd.DataFrame:
         """A row for each query with the rank of the truth."""
-        return frame_of(self._query_rows())
+        found = self.by_molecule
+        scores = found.scores[self.library.method]
+        return frame_of(
+            {
+                "spectrum_id": [self.library.files.ids[i] for i in found.rows],
+                "rank": found.ranks(self.library.method),
+                "n_candidates": [len(f) for f in scores],
+                "fold": found.fold[found.rows],
+            }
+        )
 
     @property
     def rejected(self) -> pd.DataFrame:
         """A row for each record that was left out or changed, with the reason."""
-        return rejected_frame(self.problem.rejections)
+        return rejected_frame(self.library.rejections)
 
     def _top(self, found: OutOfFold) -> dict[str, float]:
         """Metrics of the model."""
-        return figures(found.with_absent(found.ranks(self.problem.method)))
-
-    def _method_rows(self) -> list[dict[str, Any]]:
-        return [
-            self._method_row(found, method, GROUPS[group])
-            for group, found in self.found.items()
-            for method in found.scores
-        ]
+        return figures(found.with_absent(found.ranks(self.library.method)))
 
     def _method_row(self, found: OutOfFold, method: str, group: str) -> dict[str, Any]:
-        identities = [self.problem.library.identities[i] for i in found.rows]
+        identities = [self.library.identities[i] for i in found.rows]
         folds = found.fold[found.rows]
         ranks = found.ranks(method)
         first = ranks <= 1
         by_fold = [100 * float(np.mean(first[folds == number])) for number in np.unique(folds)]
-        likeness = None
-        if method in found.likeness:
-            likeness = round(float(np.mean(found.likeness[method])), 3)
         row = {
             "method": method,
             "folds by": group,
             **rounded(figures(found.with_absent(ranks))),
-            "95 % of top-1": _interval(first.astype(float), identities, self.seed),
-            "Tanimoto to the truth": likeness,
+            "top-1, 95 % interval": _interval(first.astype(float), identities, self.seed),
+            "Tanimoto to truth": round(float(np.mean(found.likeness[method])), 3),
             "top-1 over folds": str(Spread.of(by_fold, digits=1)),
         }
         if method in found.counted:
             counted = found.with_absent(found.counted[method])
-            row["top-1, own count"] = round(100 * float(np.mean(counted <= 1)), 1)
+            row["top-1, own spectra count"] = round(100 * float(np.mean(counted <= 1)), 1)
         return row
-
-    def _confidence_rows(self) -> list[dict[str, Any]]:
-        return [{"folds by": GROUPS[group], **part.row(self.delta)} for group, part in self._confidence.items()]
-
-    def _query_rows(self) -> list[dict[str, Any]]:
-        found, method = self.by_molecule, self.problem.method
-        return [
-            {
-                "spectrum_id": self.problem.library.files.ids[i],
-                "rank": rank,
-                "n_candidates": len(scores),
-                "fold": int(found.fold[i]),
-            }
-            for i, rank, scores in zip(
-                found.rows.tolist(), found.ranks(method).tolist(), found.scores[method], strict=True
-            )
-        ]
-
-    def _subset_rows(self) -> list[dict[str, Any]]:
-        ranks = self.by_molecule.ranks(self.problem.method)
-        return [
-            {"queries": name, "number": int(rows.sum()), "top-1": round(100 * float(np.mean(ranks[rows] <= 1)), 1)}
-            for name, rows in self._subsets().items()
-            if rows.any()
-        ]
 
     def _subsets(self) -> dict[str, NDArray[Any]]:
         """Which queries belong to each subset."""
-        found, spectra = self.by_molecule, self.problem.library.files.spectra
-        sizes = np.array([len(self.problem.candidates.lists[i]) for i in found.rows])
+        found, spectra = self.by_molecule, self.library.files.spectra
+        sizes = np.array([len(self.library.candidates.lists[i]) for i in found.rows])
         peaks = spectra.lengths[found.rows]
         mass = spectra.precursor_mz[found.rows]
         near = found.nearest
@@ -190,9 +178,9 @@ class EvaluationResult:
             "2–5 candidates": sizes <= 5,
             "6–20 candidates": (sizes > 5) & (sizes <= 20),
             "more than 20 candidates": sizes > 20,
-            "nearest training molecule: Tanimoto > 0.7": near > 0.7,
-            "nearest 0.4–0.7": (near > 0.4) & (near <= 0.7),
-            "nearest at most 0.4": near <= 0.4,
+            "nearest training molecule, Tanimoto > 0.7": near > 0.7,
+            "nearest training molecule, 0.4–0.7": (near > 0.4) & (near <= 0.7),
+            "nearest training molecule, at most 0.4": near <= 0.4,
             "fewer than 20 peaks": peaks < 20,
             "20 to 60 peaks": (peaks >= 20) & (peaks <= 60),
             "more than 60 peaks": peaks > 60,
@@ -222,42 +210,42 @@ class EvaluationResult:
         spreadsheet_safe : bool, default=False
             Put an apostrophe before texts that a spreadsheet would execute.
         """
-        problem, found = self.problem, self.by_molecule
+        library, found = self.library, self.by_molecule
         confidence = next(iter(self._confidence.values()))
-        rows = self._method_rows()
+        methods = records(self.methods)
         drawn = self._cards(confidence, pages)
-        missed = [Text("Queries that were missed, the worst first")] if drawn else []
+        missed = [Text("Queries with the worst ranks")] if drawn else []
         return Report(
-            "How well molecules are found",
+            "Identification accuracy",
             self._summary(),
             (
                 Table(
                     f"{self.n_queries} spectra with several candidates",
-                    rows,
+                    methods,
                     note=_METHODS_NOTE,
                     ours=("top-1",),
-                    our_rows=tuple(k for k, row in enumerate(rows) if row["method"] == problem.method),
+                    our_rows=tuple(k for k, row in enumerate(methods) if row["method"] == library.method),
                 ),
                 _curve(found),
-                Table(f"Confidence of the {problem.method} model", self._confidence_rows()),
+                Table(f"Confidence of the {library.method} model", records(self.confidence)),
                 _reliability(confidence),
                 _coverage(confidence),
-                Table("Where it is right", self._subset_rows()),
+                Table("Top-1 accuracy by subset", records(self.subsets)),
                 *missed,
                 *cards(drawn),
-                input_table("spectra with a structure", problem.library.files, problem.rejections),
+                input_table("spectra with a structure", library.files, library.rejections),
             ),
             (
-                problem.note,
-                problem.candidates.note,
-                f"{found.absent} truths are not among their candidates and count as missed at every k; {found.single} "
-                "sets hold one candidate, which is no question.",
+                library.note,
+                library.candidates.note,
+                f"{found.absent} true molecules are not among their candidates and count as missed at every k; "
+                f"{found.single} spectra with a single candidate are not evaluated.",
                 *_NOTES,
             ),
             info=self.info,
             files={
-                "queries.tsv": table_text(self._query_rows(), safe=spreadsheet_safe),
-                "rejected.tsv": rejected_text(problem.rejections, safe=spreadsheet_safe),
+                "queries.tsv": table_file(self.queries, safe=spreadsheet_safe),
+                "rejected.tsv": table_file(self.rejected, safe=spreadsheet_safe),
             },
         )
 
@@ -276,34 +264,40 @@ class EvaluationResult:
     def _summary(self) -> str:
         best = self._top(self.by_molecule)
         text = (
-            f"The {self.problem.method} model finds {best['top-1']:.1f} % of {self.n_queries} molecules first and "
-            f"{best['top-10']:.1f} % among ten."
+            f"The {self.library.method} model ranks the truth first for {best['top-1']:.1f} % of {self.n_queries} "
+            f"spectra, and among the first ten for {best['top-10']:.1f} %."
         )
         larger = list(self.found)[1:]
         for group in larger:
-            text += f" With folds by {GROUPS[group]} it finds {self._top(self.found[group])['top-1']:.1f} %."
+            text += f" With folds by {GROUPS[group]}, {self._top(self.found[group])['top-1']:.1f} % are first."
         if larger:
-            text += " That is the figure for molecules unlike the library's."
+            text += " Folds by larger groups estimate the accuracy for molecules unlike those of the library."
         return text
 
     def _cards(self, confidence: Confidence, pages: int) -> list[Card]:
         """The queries with the worst ranks, each with the most similar spectrum of another fold."""
-        found, library = self.by_molecule, self.problem.library
-        ranks = found.ranks(self.problem.method)
+        found, library = self.by_molecule, self.library
+        ranks = found.ranks(library.method)
         worst = [int(k) for k in np.argsort(-ranks, kind="stable")[:pages] if ranks[k] > 1]
         if not worst:
             return []
-        K = self.problem.grams.mean()
+        K = library.gram()
         sets = confidence.sets(self.delta)
         drawn = []
         for k in worst:
             i = int(found.rows[k])
             others = np.flatnonzero(found.fold != found.fold[i])
             near = int(others[np.argmax(K[i, others])])
-            beside = [(library.files.ids[near], library.files.spectra[near])]
-            candidates = self._card_rows(i, found.truth[k], confidence.p[k], sets[k])
-            smiles = [library.molecules[near].smiles]
-            drawn.append(Card(library.files.ids[i], library.files.spectra[i], beside, candidates, smiles))
+            drawn.append(
+                Card(
+                    library.files.ids[i],
+                    library.files.spectra[i],
+                    library.files.ids[near],
+                    library.files.spectra[near],
+                    self._card_rows(i, found.truth[k], confidence.p[k], sets[k]),
+                    library.molecules[near].smiles,
+                )
+            )
         return drawn
 
     def _card_rows(self, i: int, truth: int, p: NDArray[Any], members: NDArray[Any]) -> list[dict[str, Any]]:
@@ -311,7 +305,7 @@ class EvaluationResult:
         shown = [int(c) for c in np.argsort(-p, kind="stable")[:5]]
         if truth not in shown:
             shown[4:] = [truth]
-        molecules = self.problem.candidates.lists[i]
+        molecules = self.library.candidates.lists[i]
         return [
             {
                 "rank": int(1 + (p > p[c]).sum()),
@@ -352,11 +346,11 @@ def _curve(found: OutOfFold) -> Figure:
             color = OURS if name in METHODS else THEIRS
             axes.plot(k, [100 * np.mean(ranks <= j) for j in k], color=color, linewidth=0.9)
         axes.plot([], [], color=OURS, label="kernel regression")
-        axes.plot([], [], color=THEIRS, label="rivals")
+        axes.plot([], [], color=THEIRS, label="baselines")
         axes.set(xlabel="k", ylabel="truth among the first k, %", ylim=(0, 101), xticks=(1, *TOPS[1:]))
         axes.legend()
 
-    return plot(draw, caption="How often the truth is among the first k candidates, a line for each method.")
+    return plot(draw, caption="Top-k accuracy, a line for each method.")
 
 
 def _reliability(confidence: Confidence) -> Figure:
@@ -369,9 +363,14 @@ def _reliability(confidence: Confidence) -> Figure:
         for number in np.unique(bins):
             inside = bins == number
             axes.scatter(p[inside].mean(), right[inside].mean(), s=8 + 60 * inside.mean(), color=OURS)
-        axes.set(xlabel="probability of the first candidate", ylabel="share that is right", xlim=(0, 1), ylim=(0, 1))
+        axes.set(
+            xlabel="probability of the first candidate", ylabel="fraction that is correct", xlim=(0, 1), ylim=(0, 1)
+        )
 
-    return plot(draw, caption="Probabilities against how often they are right; on the line they are calibrated.")
+    return plot(
+        draw,
+        caption="Reliability: probability of the first candidate against accuracy; calibrated values lie on the line.",
+    )
 
 
 def _coverage(confidence: Confidence) -> Figure:
@@ -381,6 +380,6 @@ def _coverage(confidence: Confidence) -> Figure:
         covered = [confidence.coverage(delta)[0] for delta in _DELTAS]
         axes.plot([0.5, 1], [0.5, 1], color=THEIRS, linewidth=0.8)
         axes.plot(wanted, covered, color=OURS, marker="o", markersize=3)
-        axes.set(xlabel="coverage asked for, 1 − δ", ylabel="sets that hold the truth", xlim=(0.5, 1), ylim=(0.5, 1.01))
+        axes.set(xlabel="nominal coverage, 1 − δ", ylabel="observed coverage", xlim=(0.5, 1), ylim=(0.5, 1.01))
 
-    return plot(draw, caption="How often the sets hold the truth, against how often they are meant to.")
+    return plot(draw, caption="Observed against nominal coverage of the prediction sets.")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from iokr.apps.msms.inputs import Library
+from iokr.apps.msms.library import Library
 from iokr.data.bits import Bits
 
 __all__ = ["fold_numbers", "held_out_groups"]
@@ -29,7 +29,7 @@ def fold_numbers(
     seen: dict[str, int] = {}
     for number, name in zip(fold.tolist(), library.identities, strict=True):
         if seen.setdefault(name, number) != number:
-            raise ValueError(f"The molecule {name} is in two folds; the folds must keep molecules whole.")
+            raise ValueError(f"The molecule {name} is in two folds; every molecule must be in one.")
     return fold
 
 
@@ -38,10 +38,12 @@ def _folds_of_column(library: Library, column: str) -> NDArray[np.intp]:
     values = library.files.spectra.values(column)
     for i, value in enumerate(values):
         if value is None:
-            raise ValueError(f'`folds_from="{column}"`: spectrum {library.files.ids[i]} has no such field.')
+            raise ValueError(f'`folds_from="{column}"`: spectrum {library.files.ids[i]} does not have this field.')
     names, fold = np.unique([str(value) for value in values], return_inverse=True)
     if len(names) < 2:
-        raise ValueError(f'`folds_from="{column}"`: all spectra have the same, {str(names[0])!r}.')
+        raise ValueError(
+            f'`folds_from="{column}"`: all spectra have the value {str(names[0])!r}; at least two are needed.'
+        )
     return fold
 
 
@@ -83,7 +85,7 @@ def _balanced(groups: Sequence[str], folds: int, group: str, seed: int) -> NDArr
     """Groups, the largest first, each into the fold with the fewest spectra; the seed orders groups of one size."""
     sizes = Counter(groups)
     if len(sizes) < folds:
-        raise ValueError(f"There are {len(sizes)} groups by {group}, fewer than {folds} folds.")
+        raise ValueError(f"`folds` must be at most the number of groups by {group}, {len(sizes)}, got {folds}.")
     order = sorted(sizes)
     np.random.default_rng(seed).shuffle(order)
     order.sort(key=lambda name: -sizes[name])  # stable

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from iokr._array import blocks
 from iokr.apps.msms.candidates import CandidateLists
 from iokr.apps.msms.inputs import input_table
 from iokr.apps.msms.model import SpectraModel
-from iokr.apps.msms.page import Card, cards
-from iokr.apps.msms.ranking import BEST, MANY
-from iokr.apps.msms.tables import frame_of, rejected_frame, rejected_text, table_file, write_report
+from iokr.apps.msms.page import Card, cards, name_of
+from iokr.apps.msms.tables import frame_of, records, rejected_frame, table_file, write_report
 from iokr.apps.readers.records import Rejected
 from iokr.apps.readers.spectra_files import SpectraFiles
 from iokr.apps.report import LiveTable, Report, Spread, Table
@@ -25,21 +25,23 @@ from iokr.chem.structures.fingerprints import Fingerprints
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["IdentificationResult"]
+__all__ = ["BEST", "MANY", "IdentificationResult"]
 
+MANY = 20_000  # distinct candidates from which the reverse model scores only the best by the forward model
+BEST = 100  # of each query
 _BLOCK = 64  # queries whose fingerprints are predicted together
 _RERANKED = (
-    f"There are more than {MANY} candidates, so the {BEST} of each query that the forward model has first were ranked; "
-    "the others come after them and have no score."
+    f"There are more than {MANY} distinct candidates, so the reverse model scored only the {BEST} best of each "
+    "spectrum by the forward model. The others follow without a score."
 )
 _ON_PAGE = (
-    *("spectrum", "precursor", "candidates", "best", "formula", "probability", "set", "novelty"),
+    *("spectrum", "precursor", "candidates", "best", "formula", "probability", "set size", "novelty"),
     *("library match", "status"),
 )
 _COLUMNS = (
     *("spectrum_id", "rank", "candidate_id", "name", "smiles", "inchikey14", "formula", "score", "score_forward"),
     *("score_reverse", "score_library", "probability", "in_set", "margin", "n_candidates", "tied_with", "in_library"),
-    *("library_match", "evidence", "status"),
+    *("library_match", "evidence", "status", "adduct"),
 )
 _SIRIUS = {
     "rank": "structurePerIdRank",
@@ -49,6 +51,15 @@ _SIRIUS = {
     "spectrum_id": "mappingFeatureId",
     "spectrum": "mappingFeatureId",
 }
+
+
+_NOTES = (
+    "Scores compare the spectrum with the prediction of the model for each candidate. Probabilities compare the "
+    "candidates of one spectrum with each other, assuming that the truth is among them. Caveat: the model cannot "
+    "detect that it is not; `novelty` is a rank among spectra whose truth was a candidate.",
+    "If the unknown may be a molecule of the library, see `library_match`: the result of a library search, which does "
+    "not change the ranking.",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,49 +99,7 @@ class IdentificationResult:
     @property
     def table(self) -> pd.DataFrame:
         """A row for each candidate that is listed, and for each spectrum without any."""
-        return frame_of(self._candidate_rows(), _COLUMNS)
-
-    @property
-    def spectra(self) -> pd.DataFrame:
-        """A row for each spectrum: its best candidate, confidence and status."""
-        return frame_of(self._spectrum_rows())
-
-    @property
-    def rejected(self) -> pd.DataFrame:
-        """A row for each record that was left out or changed, with the reason."""
-        return rejected_frame(self.rejections)
-
-    @property
-    def rejections(self) -> tuple[Rejected, ...]:
-        """Spectra and candidates that were left out or changed."""
-        return (*self.files.rejections, *self.candidates.rejections)
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """The number of spectra by status."""
-        status = [row["status"] for row in self._spectrum_rows()]
-        return {name: status.count(name) for name in ("ok", "no_candidates", "rejected")}
-
-    def predicted_fingerprints(self) -> NDArray[np.float32]:
-        """Bits predicted by the forward model, β(x)ᵀY clipped to [0, 1], a row for each spectrum with candidates."""
-        rows = self._queries()
-        Y = np.asarray(self.model.bits).astype(np.float32)
-        found = np.empty((len(rows), Y.shape[1]), dtype=np.float32)
-        for begin in range(0, len(rows), _BLOCK):
-            block = rows[begin : begin + _BLOCK]
-            beta = np.asarray(self.model.identification.forward_.weights(self.files.spectra[block]))
-            found[begin : begin + len(block)] = np.clip(beta.astype(np.float32) @ Y, 0.0, 1.0)
-        return found
-
-    def _queries(self) -> NDArray[np.intp]:
-        """Spectra with candidates."""
-        return np.array([i for i, listed in enumerate(self.candidates.lists) if listed], dtype=np.intp)
-
-    def _left_out(self) -> list[Rejected]:
-        return [one for one in self.files.rejections if one.action == "left out"]
-
-    def _candidate_rows(self) -> list[dict[str, Any]]:
-        rows = []
+        rows: list[dict[str, Any]] = []
         for i, name in enumerate(self.files.ids):
             answer = self.answers.get(name)
             if answer is None:
@@ -139,19 +108,51 @@ class IdentificationResult:
             shared = {
                 "spectrum_id": name,
                 "adduct": self.files.spectra.metadata[i].get("adduct"),
-                "margin": answer["margin"],
-                "n_candidates": answer["n_candidates"],
-                "library_match": answer["library_match"],
+                **{key: answer[key] for key in ("margin", "n_candidates", "library_match")},
                 "status": "ok",
             }
             for candidate in answer["candidates"]:
-                evidence = ";".join(f"{name}:{beta}:{k}:{t}" for name, beta, k, t, _ in candidate["evidence"])
+                evidence = ";".join(f"{id}:{beta}:{k}:{t}" for id, beta, k, t, _ in candidate["evidence"])
                 rows.append({**candidate, **shared, "evidence": evidence})
-        return rows + [{"spectrum_id": one.id, "status": "rejected"} for one in self._left_out()]
+        rows += [{"spectrum_id": one.id, "status": "rejected"} for one in self._left_out()]
+        return frame_of(rows, _COLUMNS)
 
-    def _spectrum_rows(self) -> list[dict[str, Any]]:
+    @property
+    def spectra(self) -> pd.DataFrame:
+        """A row for each spectrum: its best candidate, confidence and status."""
         rows = [self._spectrum_row(i, name) for i, name in enumerate(self.files.ids)]
-        return rows + [{"spectrum": one.id, "status": "rejected", "note": one.reason} for one in self._left_out()]
+        rows += [{"spectrum": one.id, "status": "rejected", "note": one.reason} for one in self._left_out()]
+        return frame_of(rows)
+
+    @property
+    def rejected(self) -> pd.DataFrame:
+        """A row for each record that was left out or changed, with the reason."""
+        return rejected_frame(self._rejections())
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of spectra by status."""
+        n_ok = len(self.answers)
+        return {"ok": n_ok, "no_candidates": len(self.files.ids) - n_ok, "rejected": len(self._left_out())}
+
+    def predicted_fingerprints(self) -> NDArray[np.float32]:
+        """Bits predicted by the forward model, β(x)ᵀY clipped to [0, 1], a row for each spectrum with candidates."""
+        Y = np.asarray(self.model.bits).astype(np.float32)
+        rows = np.array(self._ranked(), dtype=np.intp)
+        found = np.empty((len(rows), Y.shape[1]), dtype=np.float32)
+        for block in blocks(len(rows), _BLOCK):
+            beta = np.asarray(self.model.identification.forward_.weights(self.files.spectra[rows[block]]))
+            found[block] = np.clip(beta.astype(np.float32) @ Y, 0.0, 1.0)
+        return found
+
+    def _ranked(self) -> list[int]:
+        return [i for i, name in enumerate(self.files.ids) if name in self.answers]
+
+    def _left_out(self) -> list[Rejected]:
+        return [one for one in self.files.rejections if one.action == "left out"]
+
+    def _rejections(self) -> tuple[Rejected, ...]:
+        return (*self.files.rejections, *self.candidates.rejections)
 
     def _spectrum_row(self, i: int, name: str) -> dict[str, Any]:
         row: dict[str, Any] = {
@@ -166,11 +167,11 @@ class IdentificationResult:
         return {
             **row,
             "candidates": answer["n_candidates"],
-            "best": best["name"] or best["candidate_id"] or best["inchikey14"],
+            "best": name_of(best),
             "smiles": best["smiles"],
             "formula": best["formula"],
             "probability": _rounded(best["probability"], 3),
-            "set": answer["set_size"],
+            "set size": answer["set_size"],
             "margin": _rounded(answer["margin"], 4),
             "novelty": _rounded(answer["novelty"], 3),
             "best similarity": round(answer["best_similarity"], 3),
@@ -205,40 +206,38 @@ class IdentificationResult:
         spreadsheet_safe : bool, default=False
             Put an apostrophe before texts that a spreadsheet would execute.
         """
-        candidates, spectra = self._candidate_rows(), self._spectrum_rows()
-        columns: tuple[str, ...] = _COLUMNS
+        table, spectra = self.table, self.spectra
+        rows = records(spectra)
         if sirius_columns:
-            columns = tuple(_SIRIUS.get(name, name) for name in (*_COLUMNS, "adduct"))
-        files: dict[str, str | bytes] = {}
-        for name, rows, names in (("candidates", candidates, columns), ("spectra", spectra, ())):
-            renamed = _as_sirius(rows) if sirius_columns else rows
-            files[f"{name}.{format}"] = table_file(renamed, format, columns=names, safe=spreadsheet_safe)
-        files["rejected.tsv"] = rejected_text(self.rejections, safe=spreadsheet_safe)
+            table, spectra = (frame.rename(columns=_SIRIUS) for frame in (table, spectra))
+        else:
+            table = table.drop(columns="adduct")
+        files = {
+            f"candidates.{format}": table_file(table, format, safe=spreadsheet_safe),
+            f"spectra.{format}": table_file(spectra, format, safe=spreadsheet_safe),
+            "rejected.tsv": table_file(self.rejected, safe=spreadsheet_safe),
+        }
         if write_fingerprints:
             files["fingerprints.npz"] = self._fingerprint_file()
         counts = self.counts
         best = LiveTable(
-            Table("Best candidates", _shown(spectra), ours=("probability",)),
-            details=[_details(self.answers.get(str(row["spectrum"]))) for row in spectra],
+            Table("Best candidates", _shown(rows), ours=("probability",)),
+            details=[_details(self.answers.get(str(row["spectrum"]))) for row in rows],
             file=f"spectra.{format}",
             safe=spreadsheet_safe,
         )
-        drawn = [self._card(int(i)) for i in self._queries()[:pages]]
+        drawn = [self._card(i) for i in self._ranked()[:pages]]
         notes = [
-            "A score compares the spectrum with what the model expects of a candidate; a probability compares the "
-            "candidates of one spectrum with each other. Whether the truth is among them, the model cannot know: "
-            "`novelty` is a rank among spectra whose truth was there, not a verdict.",
-            "When the unknown may be a molecule of the library, look at `library_match`: that is a library search, and "
-            "does not change the ranking.",
+            *_NOTES,
             self.candidates.note,
         ]
         if self.reranked:
             notes.append(_RERANKED)
         return Report(
-            "Molecules of unknown spectra",
+            "Identification of unknown spectra",
             f"{counts['ok']} of {self.files.n_read} spectra have ranked candidates, {counts['no_candidates']} have "
-            f"none, {counts['rejected']} could not be used. {self.model.guarantee(self.delta)}",
-            (best, *cards(drawn), input_table("spectra", self.files, self.rejections)),
+            f"no candidates, {counts['rejected']} were rejected. {self.model.guarantee(self.delta)}",
+            (best, *cards(drawn), input_table("spectra", self.files, self._rejections())),
             tuple(notes),
             info={**self.info, "counts": counts},
             files=files,
@@ -257,30 +256,29 @@ class IdentificationResult:
 
     def _fingerprint_file(self) -> bytes:
         buffer = io.BytesIO()
-        ids = np.array([self.files.ids[i] for i in self._queries()], dtype=str)
+        ids = np.array([self.files.ids[i] for i in self._ranked()], dtype=str)
         names = Fingerprints(self.model.fingerprints).get_feature_names_out().astype(str)
         np.savez_compressed(buffer, spectrum_id=ids, bits=self.predicted_fingerprints(), names=names)
         return buffer.getvalue()
 
     def _card(self, i: int) -> Card:
-        answer = self.answers[self.files.ids[i]]
-        evidence = [row for *_, row in answer["candidates"][0]["evidence"][:1]]
-        near = list(dict.fromkeys([*evidence, *answer["nearest"]]))[:2]
+        """The spectrum with the training spectrum that contributes most to its best candidate, or the most similar."""
+        name = self.files.ids[i]
+        answer = self.answers[name]
+        evidence = [row for *_, row in answer["candidates"][0]["evidence"]]
+        j = [*evidence, answer["nearest"]][0]
         return Card(
-            self.files.ids[i],
+            name,
             self.files.spectra[i],
-            [(self.model.ids[j], self.model.spectra[j]) for j in near],
+            self.model.ids[j],
+            self.model.spectra[j],
             answer["candidates"][:5],
-            [self.model.smiles[j] for j in evidence],
+            self.model.smiles[j] if evidence else None,
         )
 
 
 def _rounded(value: float | None, digits: int) -> float | None:
     return None if value is None else round(value, digits)
-
-
-def _as_sirius(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{_SIRIUS.get(name, name): cell for name, cell in row.items()} for row in rows]
 
 
 def _shown(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -299,18 +297,18 @@ def _shown(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _details(answer: dict[str, Any] | None) -> list[Table | str]:
     """What the page shows when the row of a spectrum is opened."""
     if answer is None:
-        return ["There was nothing to rank."]
+        return ["No candidates."]
     rows = [
         {
             "rank": row["rank"],
-            "name": row["name"] or row["candidate_id"] or row["inchikey14"],
+            "name": name_of(row),
             "smiles": row["smiles"],
             "formula": row["formula"],
             "score": _rounded(row["score"], 4),
             "probability": _rounded(row["probability"], 3),
-            "in the set": row["in_set"],
-            "spoken for by": ", ".join(f"{name} ({t:.2f})" for name, _, _, t, _ in row["evidence"][:3]),
+            "in prediction set": row["in_set"],
+            "evidence": ", ".join(f"{name} ({t:.2f})" for name, _, _, t, _ in row["evidence"][:3]),
         }
         for row in answer["candidates"][:5]
     ]
-    return [Table("The first candidates, and the training spectra that speak for them (Tanimoto)", rows)]
+    return [Table("Best candidates, with the training spectra that contribute most (Tanimoto similarity)", rows)]

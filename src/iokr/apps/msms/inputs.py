@@ -1,17 +1,13 @@
-"""Spectra with structures, as `train` and `evaluate` take them, from files or from memory."""
+"""Spectra and structures from files or from memory."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from iokr._system.memory import available_memory, human_bytes
-from iokr.apps.readers.molecule_files import read_structures
 from iokr.apps.readers.records import Rejected
 from iokr.apps.readers.spectra_files import SpectraFiles, read_spectra_files
 from iokr.apps.report import Table
@@ -20,24 +16,10 @@ from iokr.chem.cleaning import Cleaning
 from iokr.chem.spectra import MassSpectra
 from iokr.chem.structures.fingerprints import Fingerprints
 from iokr.chem.structures.known import KnownMolecules
-from iokr.chem.structures.molecules import Molecule, structure_text
+from iokr.chem.structures.molecules import structure_text
 from iokr.data.bits import Bits
 
-__all__ = [
-    "Library",
-    "Structures",
-    "as_spectra",
-    "cache_file",
-    "check_memory",
-    "input_table",
-    "peaks_of",
-    "read_library",
-    "read_spectra",
-]
-
-_N_GRAMS = {"peaks,losses": 2, "six": 6}
-_N_WORK = 7  # matrices of n²: both models, and the work space of fitting them
-_N_BASELINES = 3  # matrices of n²: similarities of the library search
+__all__ = ["Structures", "as_spectra", "cache_file", "input_table", "peaks_of", "read_spectra"]
 
 
 def cache_file() -> Path:
@@ -145,82 +127,10 @@ class Structures:
         return rows
 
 
-@dataclass(frozen=True, eq=False)
-class Library:
-    """Spectra with structures, and spectra without."""
-
-    files: SpectraFiles
-    molecules: list[Molecule]
-    bits: Bits
-    unlabeled: SpectraFiles | None
-
-    @cached_property
-    def identities(self) -> list[str]:
-        """The molecule of each spectrum, by the first block of its InChIKey."""
-        return [molecule.identity for molecule in self.molecules]
-
-    @property
-    def n_molecules(self) -> int:
-        """The number of distinct molecules."""
-        return len(set(self.identities))
-
-    @property
-    def n_unlabeled(self) -> int:
-        """The number of spectra without structures."""
-        return 0 if self.unlabeled is None else len(self.unlabeled.spectra)
-
-
-def read_library(spectra: Any, structures: Structures, *, unlabeled: Any, folds: int) -> Library:
-    """The spectra that have a structure; at least two molecules for each fold."""
-    files, molecules = read_structures(as_spectra(spectra), structures.known)
-    n_molecules = len({molecule.identity for molecule in molecules})
-    needed = 2 * max(folds, 1)
-    if n_molecules < needed:
-        raise ValueError(
-            f"the library has only {n_molecules} molecules with a usable spectrum; at least two molecules for each "
-            f"fold are needed, {needed}."
-        )
-    bits = structures.bits([molecule.smiles for molecule in molecules])
-    return Library(files, molecules, bits, _read_unlabeled(unlabeled, files))
-
-
-def _read_unlabeled(unlabeled: Any, library: SpectraFiles) -> SpectraFiles | None:
-    """Spectra without structures, cleaned as the library is, of its ion mode."""
-    if unlabeled is None:
-        return None
-    if isinstance(unlabeled, SpectraFiles):
-        found = unlabeled
-    else:
-        found = read_spectra_files(unlabeled, cleaning=library.cleaning, ion_mode=library.ion_mode)
-    if not len(found.spectra):
-        raise ValueError(f"`unlabeled`: none of its {found.n_read} spectra can be used.")
-    if found.ion_mode and library.ion_mode and found.ion_mode != library.ion_mode:
-        raise ValueError(
-            f"`unlabeled`: spectra of {found.ion_mode} ion mode, and the library is of {library.ion_mode}."
-        )
-    return found
-
-
-def check_memory(library: Library, kernels: str, limit: float | None, *, baselines: bool = False) -> None:
-    """Raise `MemoryError` if the matrices of n² numbers exceed `limit` bytes, or the memory that is free."""
-    n = len(library.molecules) + library.n_unlabeled
-    matrices = _N_GRAMS.get(kernels, 1) + _N_WORK
-    if baselines:
-        matrices += _N_BASELINES
-    needed = 8.0 * n**2 * matrices
-    allowed = available_memory() if limit is None else limit
-    if allowed is not None and needed > allowed:
-        what = f"{human_bytes(allowed)} are free" if limit is None else f"`memory` allows {human_bytes(allowed)}"
-        raise MemoryError(
-            f"learning from {n} spectra needs about {human_bytes(needed)}, and {what}; take fewer spectra, "
-            'use `kernels="peaks"`, or a machine with more memory.'
-        )
-
-
 def input_table(what: str, files: SpectraFiles, rejections: Sequence[Rejected]) -> Table:
     """The number of spectra read, and the rejected records by reason."""
-    rows: list[dict[str, Any]] = [{"what": what, "count": len(files.spectra), "": f"of {files.n_read} read"}]
+    rows: list[dict[str, Any]] = [{"records": what, "count": len(files.spectra), "status": f"of {files.n_read} read"}]
     counts = Counter((f"{one.what}: {one.reason}", one.action) for one in rejections)
-    rows += [{"what": name, "count": count, "": action} for (name, action), count in counts.most_common(20)]
-    note = "Every record that did not fit is listed in `rejected.tsv`." if rejections else ""
+    rows += [{"records": name, "count": count, "status": action} for (name, action), count in counts.most_common(20)]
+    note = "`rejected.tsv` lists every record that was left out or changed, with the reason." if rejections else ""
     return Table("Input", rows, note=note)

@@ -79,44 +79,27 @@ class SpectraModel:
         """Whether it gives probabilities and prediction sets."""
         return "temperature" in self.calibration
 
-    def key(self) -> dict[str, Any]:
-        """The data and parameters that its scores depend on."""
-        identification = self.identification
-        return {
-            "spectra": [
-                self.ids,
-                self.spectra.mz,
-                self.spectra.intensity,
-                self.spectra.indptr,
-                self.spectra.precursor_mz,
-            ],
-            "smiles": self.smiles,
-            "options": [
-                self.fingerprints,
-                repr(identification.kernel),
-                identification.method,
-                identification.selection,
-            ],
-            "alphas": [identification.forward_.alpha, identification.reverse_.alpha],
-            "manifold": [repr(identification.forward_.manifold), None if self.unlabeled is None else self.unlabeled.mz],
-            "calibration": dict(self.calibration),
-        }
+    def stored(self, *, compact: bool) -> Identification:
+        """The estimator as a file holds it."""
+        if not compact:
+            return self.identification
+        return self.identification.compact(self.spectra, self.bits, self.unlabeled)
 
     def guarantee(self, delta: float) -> str:
         """What the prediction sets at level δ guarantee, as a sentence."""
         if not self.calibrated:
-            return "Without calibration there are no probabilities and no sets: train with candidates and folds."
+            return "The model is not calibrated: it gives no probabilities and no prediction sets."
         share = f"{100 * (1 - delta):g} %"
         n_molecules = self.calibration["molecules"]
         if self.calibration["kind"] == "split":
             return (
-                f"Sets hold the truth with probability at least {share}, for queries that are exchangeable with the "
-                f"{n_molecules} molecules kept for calibration, when the truth is among the candidates."
+                f"Prediction sets contain the true molecule with probability at least {share}, for queries that are "
+                f"exchangeable with the {n_molecules} calibration molecules and whose truth is among the candidates."
             )
         return (
-            f"Sets are calibrated to hold the truth in {share} of the cases, on {n_molecules} molecules "
-            "out of fold; that is what was observed, no theorem. All of it assumes that the truth is among the "
-            "candidates."
+            f"Prediction sets are calibrated by cross-validation on {n_molecules} molecules to contain the true "
+            f"molecule in {share} of cases; this is an empirical coverage, not a guarantee. It assumes that the truth "
+            "is among the candidates."
         )
 
     def save(self, path: Any, *, compact: bool = True, command: str | None = None) -> None:
@@ -131,9 +114,6 @@ class SpectraModel:
         command : str, default=None
             The command line that made the model, for its provenance.
         """
-        stored = self.identification
-        if compact:
-            stored = stored.compact(self.spectra, self.bits, self.unlabeled)
         provenance = dict(self.provenance)
         if command is not None:
             provenance = {"command": command, **provenance}
@@ -155,7 +135,7 @@ class SpectraModel:
             "cleaning": {"min_peaks": self.cleaning.min_peaks, "min_intensity": self.cleaning.min_intensity},
             "calibration": dict(self.calibration),
         }
-        save(stored, path, provenance=provenance, beside=beside)
+        save(self.stored(compact=compact), path, provenance=provenance, beside=beside)
 
 
 def load(path: Any) -> SpectraModel:
@@ -175,11 +155,11 @@ def load(path: Any) -> SpectraModel:
     path = Path(path)
     beside = load_beside(path)
     if beside.get("kind") != _KIND:
-        raise BadFile(f"{path} is no model of `iokr msms train`; load it with `iokr.load`.")
+        raise BadFile(f"{path} is not a model of `iokr msms train`; load it with `iokr.load`.")
     if beside["probe"] != _probe(beside["fingerprints"]):
         raise BadFile(
-            f"{path}: fingerprints of the probe molecules differ (written with RDKit {beside['rdkit']}, here "
-            f"{rdkit_version()}); train again, or install {beside['rdkit']}."
+            f"{path}: RDKit {rdkit_version()} computes other fingerprints than RDKit {beside['rdkit']}, with which the "
+            "model was trained; train again, or install that version."
         )
     arrays = [np.asarray(beside[name]) for name in ("mz", "intensity", "indptr", "precursor_mz")]
     identification: Identification = load_file(path)

@@ -1,4 +1,4 @@
-"""Scores of candidates by models that did not see the fold of their spectrum: for calibration and for evaluation."""
+"""Scores of candidates by models that did not see the fold of their spectrum, and their calibration."""
 
 from __future__ import annotations
 
@@ -9,16 +9,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from iokr.apps.msms.candidates import CandidateLists
 from iokr.apps.msms.checkpoint import Checkpoint
-from iokr.apps.msms.grams import KnownGram
-from iokr.apps.msms.problem import Problem
+from iokr.apps.msms.library import Library
+from iokr.apps.msms.stages import Stages
 from iokr.data.candidates import CandidateSets
-from iokr.estimators.identification.confidence import mean_rank
+from iokr.estimators.identification.confidence import (
+    calibration_error,
+    group_means,
+    in_set,
+    mean_rank,
+    nonconformity,
+    probabilities,
+    quantile,
+    temperature,
+)
 from iokr.estimators.identification.model import METHODS
 from iokr.kernels.structured.sets import Tanimoto
 
-__all__ = ["Baselines", "OutOfFold", "out_of_fold"]
+__all__ = ["GROUPS", "Baselines", "Confidence", "OutOfFold", "out_of_fold"]
+
+GROUPS = {"inchikey14": "molecule", "scaffold": "scaffold", "similarity": "group of similar molecules"}
+_SURE = 0.9  # probability
 
 Scores = dict[str, list[NDArray[Any]]]
 """Scores of the candidates of each query, by method."""
@@ -51,28 +62,30 @@ class OutOfFold:
 
 
 def out_of_fold(
-    problem: Problem,
+    library: Library,
     fold: NDArray[np.intp],
     numbers: Sequence[int],
     *,
-    name: str,
+    group: str,
     methods: Sequence[str],
     baselines: Baselines | None = None,
     counted: bool = False,
     checkpoint: Checkpoint,
-    progress: Callable[[int], None],
+    stages: Stages,
+    done: int,
+    total: int,
 ) -> OutOfFold:
     """Scores of some folds, each by a model of all other folds; folds of the checkpoint are not computed again.
 
     Parameters
     ----------
-    problem : Problem
+    library : Library
     fold : array
         The fold of each spectrum.
     numbers : sequence of int
         The folds that are held out in turn.
-    name : str
-        Of the folds, in the checkpoint.
+    group : str
+        What folds keep together.
     methods : sequence of str
         Out of "reverse", "forward" and "fusion".
     baselines : callable, default=None
@@ -80,28 +93,29 @@ def out_of_fold(
     counted : bool, default=False
         Also compute the ranks when own spectra count.
     checkpoint : Checkpoint
-    progress : callable
-        Called with each number.
+    stages : Stages
+    done, total : int
+        Folds of the run that are finished, and all.
     """
     parts = []
     for number in numbers:
-        progress(number)
-        key = f"{name} {number}"
+        stages(done + number, total, f"fold {number + 1} of {len(numbers)} by {GROUPS[group]}")
+        key = f"{group} {number}"
         if key not in checkpoint.parts:
-            part = fold_scores(problem, fold, number, methods=methods, baselines=baselines, counted=counted)
+            part = fold_scores(library, fold, number, methods=methods, baselines=baselines, counted=counted)
             checkpoint.put(key, part)
         parts.append(checkpoint.parts[key])
-    found = _gathered(parts, problem, fold)
+    found = _gathered(parts, library, fold)
     if not len(found.rows):
         raise ValueError(
-            "No spectrum has several candidates with its own molecule among them, so nothing can be calibrated or "
-            "evaluated; give other `candidates`."
+            "No spectrum has several candidates with the true molecule among them, so the model can be neither "
+            "calibrated nor evaluated; give other `candidates`."
         )
     return found
 
 
 def fold_scores(
-    problem: Problem,
+    library: Library,
     fold: NDArray[np.intp],
     number: int,
     *,
@@ -110,54 +124,41 @@ def fold_scores(
     counted: bool,
 ) -> dict[str, Any]:
     """The scores of one fold as plain data, as the checkpoint holds them."""
-    library = problem.library
-    names = library.identities
+    candidates = library.candidates
     train = np.flatnonzero(fold != number)
-    rows = [int(i) for i in np.flatnonzero(fold == number) if _is_query(problem.candidates, int(i), names[i])]
-    if {names[i] for i in train} & {names[i] for i in rows}:
-        raise AssertionError("A molecule is in the training set and in the held-out fold.")
-    found: dict[str, Any] = {"rows": rows, "scores": {method: [] for method in methods}}
-    found |= {"nearest": [], "counted": {}, "likeness": {}}
-    if not rows:
+    truth: dict[int, int] = {}  # of the queries of the fold: the place of the true molecule
+    for i in np.flatnonzero(fold == number).tolist():
+        place = candidates.index(i, library.identities[i])
+        if place is not None and len(candidates.lists[i]) > 1:
+            truth[i] = place
+    found: dict[str, Any] = {"truth": list(truth.items()), "scores": {}, "nearest": [], "counted": {}, "likeness": {}}
+    if not truth:
         return found
-    queries = np.array(rows)
-    K = problem.grams.matrix(problem.grams.weights(train, library.bits))
-    unlabeled = None
-    if library.n_unlabeled:
-        unlabeled = np.arange(len(K) - library.n_unlabeled, len(K))
-    model = problem.fit(KnownGram(K), train, train, unlabeled)
-    candidates, identities = problem.candidates.sets(rows, problem.structures)
-    truth = [_truth(problem.candidates, i, names[i]) for i in rows]
+    queries = np.array(list(truth))
+    places = list(truth.values())
+    K = library.gram(library.weights(train))
+    model = library.fit_gram(K, train)
+    sets, identities = candidates.sets(queries.tolist(), library.structures)
 
     def scores(own: str) -> Scores:
         values = {
-            method: model.scores(queries, candidates, identities, method=method, own=own)
+            method: model.scores(queries, sets, identities, method=method, own=own)
             for method in METHODS
             if method in methods
         }
         if baselines is not None:
-            values |= baselines(K, train, queries, candidates, identities, own)
+            values |= baselines(K, train, queries, sets, identities, own)
         return values
 
-    for method, values in scores(problem.own).items():
+    for method, values in scores(library.own).items():
         found["scores"][method] = [f.tolist() for f in values]
-        found["likeness"][method] = _likeness(candidates, values, truth)
-    if counted and problem.own != "count":
+        found["likeness"][method] = _likeness(sets, values, places)
+    if counted and library.own != "count":
         for method, values in scores("count").items():
-            found["counted"][method] = [mean_rank(f, t) for f, t in zip(values, truth, strict=True)]
+            found["counted"][method] = [mean_rank(f, t) for f, t in zip(values, places, strict=True)]
     similar = np.asarray(Tanimoto()(library.bits[queries], library.bits[train]))
     found["nearest"] = similar.max(axis=1).tolist()
     return found
-
-
-def _is_query(candidates: CandidateLists, i: int, identity: str) -> bool:
-    return len(candidates.lists[i]) > 1 and candidates.index(i, identity) is not None
-
-
-def _truth(candidates: CandidateLists, i: int, identity: str) -> int:
-    place = candidates.index(i, identity)
-    assert place is not None
-    return place
 
 
 def _likeness(candidates: CandidateSets, scores: Sequence[NDArray[Any]], truth: Sequence[int]) -> list[float]:
@@ -172,23 +173,94 @@ def _likeness(candidates: CandidateSets, scores: Sequence[NDArray[Any]], truth: 
     return found
 
 
-def _gathered(parts: Sequence[dict[str, Any]], problem: Problem, fold: NDArray[np.intp]) -> OutOfFold:
+def _gathered(parts: Sequence[dict[str, Any]], library: Library, fold: NDArray[np.intp]) -> OutOfFold:
     """The folds together."""
-    names, candidates = problem.library.identities, problem.candidates
-    rows = [i for part in parts for i in part["rows"]]
     methods = list(dict.fromkeys(method for part in parts for method in part["scores"]))
-    scores = {m: [np.array(f) for part in parts for f in part["scores"].get(m, [])] for m in methods}
-    likeness = {m: np.array([value for part in parts for value in part["likeness"].get(m, [])]) for m in methods}
-    counted = {m: np.array([value for part in parts for value in part["counted"].get(m, [])]) for m in methods}
-    places = [candidates.index(i, names[i]) for i in range(len(names))]
+
+    def joined(what: str, method: str) -> list[Any]:
+        return [value for part in parts for value in part[what].get(method, [])]
+
+    rows = [i for part in parts for i, _ in part["truth"]]
+    lists = library.candidates.lists
+    places = [library.candidates.index(i, name) for i, name in enumerate(library.identities)]
     return OutOfFold(
         rows=np.array(rows, dtype=np.intp),
-        truth=[_truth(candidates, i, names[i]) for i in rows],
-        scores=scores,
+        truth=[place for part in parts for _, place in part["truth"]],
+        scores={method: [np.array(f) for f in joined("scores", method)] for method in methods},
         fold=fold,
         nearest=np.array([value for part in parts for value in part["nearest"]]),
-        counted={m: values for m, values in counted.items() if len(values)},
-        likeness=likeness,
-        absent=sum(1 for i, place in enumerate(places) if place is None and candidates.lists[i]),
-        single=sum(1 for i, place in enumerate(places) if place is not None and len(candidates.lists[i]) == 1),
+        counted={method: np.array(joined("counted", method)) for method in methods if joined("counted", method)},
+        likeness={method: np.array(joined("likeness", method)) for method in methods},
+        absent=sum(place is None and len(listed) > 0 for place, listed in zip(places, lists, strict=True)),
+        single=sum(place is not None and len(listed) == 1 for place, listed in zip(places, lists, strict=True)),
     )
+
+
+class Confidence:
+    """Probabilities of every query, with the temperature and the nonconformity scores of the other folds.
+
+    Parameters
+    ----------
+    found : OutOfFold
+    identities : list of str
+        The molecule of each spectrum of the library.
+    method : str
+
+    Attributes
+    ----------
+    p : list of arrays
+        Probabilities of the candidates, for each query.
+    best : array
+        The largest of them.
+    right : array
+        Whether the first candidate is the truth.
+    """
+
+    def __init__(self, found: OutOfFold, identities: list[str], method: str) -> None:
+        scores = found.scores[method]
+        folds = found.fold[found.rows]
+        n = len(scores)
+        self.truth = found.truth
+        self.p: list[NDArray[Any]] = [np.empty(0)] * n
+        self._fold = folds
+        self._calibration: dict[int, NDArray[Any]] = {}  # nonconformity scores, by the fold that they are for
+        for number in np.unique(folds).tolist():
+            held_out = np.flatnonzero(folds == number)
+            others = np.flatnonzero(folds != number)
+            if not len(others):  # all queries are in one fold
+                others = held_out
+            other_scores = [scores[i] for i in others]
+            truth = [found.truth[i] for i in others]
+            groups = [identities[found.rows[i]] for i in others]
+            T = temperature(other_scores, truth)
+            self._calibration[number] = group_means(nonconformity(other_scores, truth, T), groups)
+            for i in held_out:
+                self.p[i] = probabilities(scores[i], T)
+        self.best = np.array([p.max() for p in self.p])
+        self.right = np.array([mean_rank(p, t) <= 1 for p, t in zip(self.p, self.truth, strict=True)])
+
+    def sets(self, delta: float) -> list[NDArray[Any]]:
+        """Which candidates are in the prediction set at level δ, for every query."""
+        levels = {number: quantile(values, delta) for number, values in self._calibration.items()}
+        return [in_set(p, levels[number]) for p, number in zip(self.p, self._fold.tolist(), strict=True)]
+
+    def coverage(self, delta: float) -> tuple[float, float]:
+        """(fraction of the sets that contain the truth, mean size of the sets)."""
+        sets = self.sets(delta)
+        contained = [bool(members[t]) for members, t in zip(sets, self.truth, strict=True)]
+        return float(np.mean(contained)), float(np.mean([members.sum() for members in sets]))
+
+    def row(self, delta: float) -> dict[str, Any]:
+        """A row of the table of confidence."""
+        sure = self.best >= _SURE
+        accuracy = None
+        if sure.any():
+            accuracy = round(100 * float(self.right[sure].mean()), 1)
+        covered, size = self.coverage(delta)
+        return {
+            "calibration error": round(calibration_error(self.best, self.right), 3),
+            "queries with p ≥ 0.9, %": round(100 * float(sure.mean()), 1),
+            "correct at p ≥ 0.9, %": accuracy,
+            f"coverage of sets at δ = {delta:g}, %": round(100 * covered, 1),
+            "mean size of sets": round(size, 2),
+        }

@@ -1,4 +1,4 @@
-"""Cards of single queries: mirror plots against training spectra, and the first candidates drawn."""
+"""Figures of single queries: mirror plots against training spectra, and structures of the best candidates."""
 
 from __future__ import annotations
 
@@ -12,20 +12,26 @@ from iokr.apps.report import INK, MUTED, OURS, THEIRS, Figure, Text, plot
 from iokr.apps.report.figures import Canvas
 from iokr.chem.spectra import MassSpectrum
 
-__all__ = ["Card", "cards"]
+__all__ = ["Card", "cards", "name_of"]
 
-_TOLERANCE = 0.01  # in m/z, of peaks that match
+_TOLERANCE = 0.01  # of m/z, for matched peaks
 
 
 @dataclass(frozen=True)
 class Card:
-    """A query, the training spectra beside it, its first candidates, and molecules that speak for the best."""
+    """A query with its best candidates, the most relevant training spectrum, and the molecule of the evidence."""
 
     name: str
     spectrum: MassSpectrum
-    beside: Sequence[tuple[str, MassSpectrum]]
+    other_name: str
+    other: MassSpectrum
     candidates: Sequence[dict[str, Any]]
-    spoken: Sequence[str] = ()
+    evidence: str | None = None
+
+
+def name_of(candidate: dict[str, Any]) -> str:
+    """What a candidate is called on the page."""
+    return str(candidate["name"] or candidate["candidate_id"] or candidate["inchikey14"])
 
 
 def cards(shown: Sequence[Card]) -> Iterator[Text | Figure]:
@@ -33,67 +39,63 @@ def cards(shown: Sequence[Card]) -> Iterator[Text | Figure]:
     for card in shown:
         best = card.candidates[0]
         p = "" if best["probability"] is None else f", probability {best['probability']:.2f}"
-        yield Text(f"Spectrum {card.name}: {best['name'] or best['candidate_id'] or best['inchikey14']}{p}")
-        for name, other in card.beside[:1]:
-            yield _mirror(card, name, other)
+        yield Text(f"Spectrum {card.name}: {name_of(best)}{p}")
+        yield _mirror(card)
         drawn = _structures(card)
         if drawn is not None:
             yield drawn
 
 
-def _mirror(card: Card, name: str, other: MassSpectrum) -> Figure:
-    """The unknown above, the training spectrum below; matched peaks in colour, shifted ones paler."""
-    x, z = card.spectrum, other
+def _mirror(card: Card) -> Figure:
+    """The query above, the training spectrum below; matched peaks in colour, shifted ones paler."""
+    x, z = card.spectrum, card.other
     shift = (x.precursor_mz or 0.0) - (z.precursor_mz or 0.0)
-    same = np.abs(x.mz[:, None] - z.mz[None, :]) <= _TOLERANCE
-    moved = (
-        np.abs(x.mz[:, None] - z.mz[None, :] - shift) <= _TOLERANCE if abs(shift) > _TOLERANCE else np.zeros_like(same)
-    )
+    gaps = x.mz[:, None] - z.mz[None, :]
+    same = np.abs(gaps) <= _TOLERANCE
+    moved = (np.abs(gaps - shift) <= _TOLERANCE) & (abs(shift) > _TOLERANCE)
 
-    def colours(direct: Any, shifted: Any) -> list[str]:
-        return [OURS if a else THEIRS if b else MUTED for a, b in zip(direct, shifted, strict=True)]
+    def colours(axis: int) -> list[str]:
+        colour = np.where(same.any(axis), OURS, np.where(moved.any(axis), THEIRS, MUTED))
+        return [str(one) for one in colour]
 
     def draw(canvas: Canvas) -> None:
         axes = canvas.subplots()
-        up, down = x.intensity / x.intensity.max(), -z.intensity / z.intensity.max()
-        axes.vlines(x.mz, 0, up, colors=colours(same.any(axis=1), moved.any(axis=1)), linewidth=1.1)
-        axes.vlines(z.mz, 0, down, colors=colours(same.any(axis=0), moved.any(axis=0)), linewidth=1.1)
+        axes.vlines(x.mz, 0, x.intensity / x.intensity.max(), colors=colours(1), linewidth=1.1)
+        axes.vlines(z.mz, 0, -z.intensity / z.intensity.max(), colors=colours(0), linewidth=1.1)
         axes.axhline(0, color=INK, linewidth=0.6)
         axes.set(xlabel="m/z", ylim=(-1.08, 1.08), yticks=[])
         axes.text(0.01, 0.95, card.name, transform=axes.transAxes, va="top", fontsize=8)
-        axes.text(0.01, 0.05, name, transform=axes.transAxes, va="bottom", fontsize=8)
+        axes.text(0.01, 0.05, card.other_name, transform=axes.transAxes, va="bottom", fontsize=8)
 
-    n, m = int(same.any(axis=1).sum()), int(moved.any(axis=1).sum())
+    n = int(same.any(axis=1).sum())
+    n_moved = int(moved.any(axis=1).sum())
     caption = (
-        f"Spectrum {card.name} above the training spectrum {name}: {n} matching {'peak' if n == 1 else 'peaks'}, and "
-        f"{m} when shifted by the difference of the precursors ({shift:+.3f})."
+        f"Spectrum {card.name} above the training spectrum {card.other_name}: {n} matching "
+        f"{'peak' if n == 1 else 'peaks'}, and {n_moved} when shifted by the difference of the precursors "
+        f"({shift:+.3f})."
     )
     return plot(draw, caption=caption, size=(5.6, 2.6))
 
 
 def _structures(card: Card) -> Figure | None:
-    """The candidates drawn, with what they share with the molecule that speaks for the first marked."""
+    """The candidates drawn, with the substructure highlighted that they share with the training molecule."""
     from iokr.chem.structures.drawing import draw_molecules
 
-    legends = []
+    legends, names = [], []
     for row in card.candidates:
         p = "" if row["probability"] is None else f" {100 * row['probability']:.0f} %"
-        mark = (", in the set" if row["in_set"] else "") + (", the truth" if row.get("truth") else "")
+        truth = row.get("truth", False)
+        mark = (", in set" if row["in_set"] else "") + (", truth" if truth else "")
         legends.append(f"{row['rank']}.{p}{mark}")
-    svg = draw_molecules(
-        [row["smiles"] for row in card.candidates],
-        legends,
-        like=card.spoken[0] if card.spoken else None,
-        shares=[row["probability"] for row in card.candidates],
-    )
+        names.append(name_of(row) + (" (the truth)" if truth else ""))
+    probabilities = [row["probability"] for row in card.candidates]
+    svg = draw_molecules([row["smiles"] for row in card.candidates], legends, like=card.evidence, shares=probabilities)
     if svg is None:
         return None
-    said = [str(row["name"] or row["candidate_id"] or row["inchikey14"]) for row in card.candidates]
-    names = ", ".join(
-        f"{name} (the truth)" if row.get("truth") else name for name, row in zip(said, card.candidates, strict=True)
+    bars = "." if probabilities[0] is None else "; bars are probabilities."
+    caption = (
+        f"Best candidates of {card.name}: {', '.join(names)}. Highlighted: the substructure shared with the training "
+        f"molecule that contributes most to the first{bars}"
     )
-    caption = f"The first candidates of {card.name}: {names}. Coloured is what the first training "
-    caption += "molecule that speaks for the best has, too"
-    caption += "." if card.candidates[0]["probability"] is None else "; bars are probabilities."
     label = caption.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
     return Figure(svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1), caption, 5.6)

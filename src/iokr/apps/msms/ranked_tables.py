@@ -42,7 +42,7 @@ class TableEvaluation:
     info: dict[str, Any]
 
     def __repr__(self) -> str:
-        return f"TableEvaluation({self.metrics['top-1']} % of {len(self.ids)} molecules first)"
+        return f"TableEvaluation(top-1 {self.metrics['top-1']} % of {len(self.ids)} spectra)"
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -59,10 +59,10 @@ class TableEvaluation:
         missing = int(np.isinf(self.ranks).sum())
         n = len(self.ids)
         return Report(
-            "How often the truth came first",
-            f"The truth is first in {self.metrics['top-1']} % of {n} spectra.",
-            (Table("Results evaluated", [{"spectra": n, **self.metrics, "truth not listed": missing}]),),
-            ("A truth that is not listed counts as missed at every k.",),
+            "Identification accuracy",
+            f"The truth is first for {self.metrics['top-1']} % of {n} spectra.",
+            (Table("Ranks of the truth", [{"spectra": n, **self.metrics, "truth not listed": missing}]),),
+            ("Truths that are not listed count as missed at every k.",),
             info=self.info,
         )
 
@@ -125,7 +125,9 @@ def _score(row: dict[str, Any], source: Any, line: int) -> float:
     try:
         return float(row["score"])
     except ValueError:
-        raise ValueError(f"{name_of(source)} line {line}: the score {row['score']!r:.40} is no number.") from None
+        raise ValueError(
+            f"{name_of(source)} line {line}: `score` must be a number, got {row['score']!r:.40}."
+        ) from None
 
 
 def _identity(row: dict[str, Any], source: Any, line: int) -> str:

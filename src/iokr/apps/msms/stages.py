@@ -1,13 +1,16 @@
-"""How long each stage of a run takes, and the most memory it has held: for run.json."""
+"""What run.json has about a run: the seconds of each stage, memory, versions and data files."""
 
 from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from iokr.apps.report.progress import Progress
+from iokr.apps.report import Progress, run_info
+from iokr.chem.structures.molecules import rdkit_version
 
 __all__ = ["Stages", "peak_memory"]
 
@@ -15,34 +18,40 @@ _NUMBERS = re.compile(r" \d+( of \d+)?")
 
 
 class Stages:
-    """A progress that also adds up the seconds between its calls, by what was being done."""
+    """A progress callback that also adds up the seconds of each stage, by what is being done."""
 
     def __init__(self, progress: Progress) -> None:
-        self.progress, self.seconds = progress, dict[str, float]()
-        self._what, self._since = "", perf_counter()
+        self.progress = progress
+        self.seconds: dict[str, float] = {}
+        self._stage = ""
+        self._start = self._since = perf_counter()
 
     def __call__(self, done: int, total: int, what: str) -> None:
-        """Something is begun."""
-        self._close()
-        self._what = _NUMBERS.sub("", what)
+        """A stage begins, or goes on."""
+        self._add_seconds()
+        self._stage = _NUMBERS.sub("", what)
         self.progress(done, total, what)
 
-    def _close(self) -> None:
+    def _add_seconds(self) -> None:
         now = perf_counter()
-        if self._what:
-            self.seconds[self._what] = self.seconds.get(self._what, 0.0) + now - self._since
+        if self._stage:
+            self.seconds[self._stage] = self.seconds.get(self._stage, 0.0) + now - self._since
         self._since = now
 
-    def info(self) -> dict[str, Any]:
-        """Seconds of every stage, and the peak of the memory."""
-        self._close()
+    def info(self, files: Sequence[Path], seed: int | None = None) -> dict[str, Any]:
+        """Versions, data files and their hashes, seconds of the run and of every stage, and the peak of the memory."""
+        self._add_seconds()
+        found = run_info(seed=seed, seconds=self._since - self._start, files=files)
+        found["versions"]["rdkit"] = rdkit_version()
+        found["stages"] = {what: round(seconds, 2) for what, seconds in self.seconds.items()}
         peak = peak_memory()
-        found: dict[str, Any] = {"stages": {what: round(seconds, 2) for what, seconds in self.seconds.items()}}
-        return found if peak is None else {**found, "memory peak": f"{peak / 1e6:.0f} MB"}
+        if peak is not None:
+            found["memory peak"] = f"{peak / 1e6:.0f} MB"
+        return found
 
 
 def peak_memory() -> int | None:
-    """Bytes that this process has held at most; None where the system does not say."""
+    """The largest number of bytes that this process has held; None on systems without `resource`."""
     try:
         import resource
     except ImportError:  # not on Windows

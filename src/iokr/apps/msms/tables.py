@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,78 +20,54 @@ from iokr.apps.report.tables import no_formula, plain
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "TOPS",
-    "figures",
-    "frame_of",
-    "rejected_frame",
-    "rejected_text",
-    "rounded",
-    "table_file",
-    "table_text",
-    "write_report",
-]
+__all__ = ["TOPS", "figures", "frame_of", "records", "rejected_frame", "rounded", "table_file", "write_report"]
 
 TOPS = (1, 5, 10, 20)
-_REJECTED = ("file", "line", "id", "what", "reason", "action", "detail")
-_NULLABLE: dict[type, str] = {int: "Int64", bool: "boolean"}
 _MASSES = 100.0  # numbers from here on are written with four decimals, as m/z are
 
 
-def frame_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] = ()) -> pd.DataFrame:
+def frame_of(rows: Any, columns: Sequence[str] | None = None) -> pd.DataFrame:
     """Rows as a data frame; integers and booleans stay such in columns with missing cells."""
     import pandas as pd
 
-    names = list(columns) or list(dict.fromkeys(name for row in rows for name in row))
-    frame = pd.DataFrame(rows, columns=names)
-    for name in names:
-        cells = [row.get(name) for row in rows]
-        kinds = {type(cell) for cell in cells if cell is not None}
-        if None in cells and len(kinds) == 1:
-            dtype = _NULLABLE.get(kinds.pop())
-            if dtype is not None:
-                frame[name] = pd.array(cells, dtype=dtype)
-    return frame
+    frame = pd.DataFrame(rows, columns=columns, dtype=object)
+    for name in frame.columns[frame.isna().any()]:
+        kinds = {type(cell) for cell in frame[name].dropna()}
+        if kinds in ({int}, {bool}):
+            frame[name] = frame[name].astype("Int64" if kinds == {int} else "boolean")
+    return frame.infer_objects()
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a frame as dictionaries of plain Python values, None for missing cells."""
+    rows: list[dict[str, Any]] = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    return rows
 
 
 def rejected_frame(rejections: Sequence[Rejected]) -> pd.DataFrame:
     """A row for each record that was left out or changed."""
-    return frame_of([asdict(one) for one in rejections], _REJECTED)
+    return frame_of([asdict(one) for one in rejections], [one.name for one in fields(Rejected)])
 
 
-def rejected_text(rejections: Sequence[Rejected], *, safe: bool = False) -> str:
-    """rejected.tsv."""
-    return table_text([asdict(one) for one in rejections], columns=_REJECTED, safe=safe)
-
-
-def table_text(
-    rows: Sequence[Mapping[str, Any]], format: str = "tsv", *, columns: Sequence[str] = (), safe: bool = False
-) -> str:
-    """Rows as TSV, CSV or JSON; a cell is on one line."""
+def table_file(frame: pd.DataFrame, format: str = "tsv", *, safe: bool = False) -> str | bytes:
+    """A frame as TSV, CSV, JSON or Parquet; in texts a cell is on one line."""
+    if format == "parquet":
+        buffer = io.BytesIO()
+        try:
+            frame.to_parquet(buffer, index=False)
+        except ImportError as error:
+            raise ImportError("`format=\"parquet\"` needs the extra `parquet`: pip install 'iokr[parquet]'") from error
+        return buffer.getvalue()
+    rows = records(frame)
     if format == "json":
-        return json.dumps(plain(list(rows)), indent=1, ensure_ascii=False) + "\n"
-    names = list(columns) or list(dict.fromkeys(name for row in rows for name in row))
+        return json.dumps(plain(rows), indent=1, ensure_ascii=False) + "\n"
     file = io.StringIO()
     writer = csv.writer(file, delimiter={"tsv": "\t", "csv": ","}[format], lineterminator="\n")
-    writer.writerow(names)
+    writer.writerow(frame.columns)
     for row in rows:
-        cells = [_line(row.get(name)) for name in names]
+        cells = [_line(cell) for cell in row.values()]
         writer.writerow([no_formula(cell) for cell in cells] if safe else cells)
     return file.getvalue()
-
-
-def table_file(
-    rows: Sequence[Mapping[str, Any]], format: str, *, columns: Sequence[str] = (), safe: bool = False
-) -> str | bytes:
-    """Rows as TSV, CSV, JSON or Parquet."""
-    if format != "parquet":
-        return table_text(rows, format, columns=columns, safe=safe)
-    buffer = io.BytesIO()
-    try:
-        frame_of(rows, columns).to_parquet(buffer, index=False)
-    except ImportError as error:
-        raise ImportError("`format=\"parquet\"` needs the extra `parquet`: pip install 'iokr[parquet]'") from error
-    return buffer.getvalue()
 
 
 def write_report(
@@ -104,7 +80,7 @@ def write_report(
 
 
 def _line(value: Any) -> str:
-    if value is None or (isinstance(value, float) and np.isnan(value)):
+    if value is None:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"

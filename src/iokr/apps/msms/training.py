@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from iokr._validation.arguments import check_integer
-from iokr.apps.msms.checkpoint import opened
+from iokr.apps.msms.checkpoint import Checkpoint
 from iokr.apps.msms.folds import fold_numbers, held_out_groups
 from iokr.apps.msms.inputs import input_table
+from iokr.apps.msms.library import Library, check_options, read_library
 from iokr.apps.msms.model import SpectraModel
 from iokr.apps.msms.out_of_fold import OutOfFold, out_of_fold
-from iokr.apps.msms.problem import Problem, check_options, make_problem
 from iokr.apps.msms.stages import Stages
-from iokr.apps.msms.tables import figures, rejected_text
-from iokr.apps.report import Progress, Report, Table, run_info, silent
-from iokr.chem.structures.molecules import rdkit_version
+from iokr.apps.msms.tables import figures, rejected_frame, table_file
+from iokr.apps.report import Progress, Report, Table, silent
 from iokr.estimators.identification.model import Identification
 
 __all__ = ["train"]
@@ -113,10 +110,9 @@ def train(
     check_options(group=group, calibration=calibration)
     check_integer(folds, "folds", minimum=0)
     if folds == 1:
-        raise ValueError("`folds` must be 0 or at least 2, got 1: one fold leaves nothing to learn from.")
-    start = perf_counter()
+        raise ValueError("`folds` must be 0 or at least 2, got 1: with one fold there is no training set.")
     stages = Stages(progress)
-    problem = make_problem(
+    library = read_library(
         spectra,
         candidates=candidates if folds else None,
         database=database if folds else None,
@@ -135,28 +131,33 @@ def train(
         cache=cache,
         stages=stages,
     )
-    library = problem.library
-    calibrates = folds > 0 and (candidates is not None or database is not None)
     rows = np.arange(len(library.molecules))
     facts: dict[str, Any] = {"kind": "none"}
-    if not calibrates:
-        identification = _fit(problem, rows)
-    else:
+    if folds and (candidates is not None or database is not None):
         if calibration == "split":
             fold = held_out_groups(library, group=group, similarity=similarity, seed=seed)
-            rows = np.flatnonzero(fold != 0)  # the sets' guarantee needs a model that did not see fold 0
             numbers = [0]
+            rows = np.flatnonzero(fold != 0)  # the guarantee of the sets needs a model that did not see fold 0
         else:
             fold = fold_numbers(library, folds, group=group, column=folds_from, similarity=similarity, seed=seed)
             numbers = list(range(int(fold.max()) + 1))
-        held_out = _held_out_scores(problem, fold, numbers, checkpoint, stages)
-        stages(len(numbers), len(numbers) + 1, "learning from all spectra")
-        identification = _fit(problem, rows)
-        facts = _calibrate(identification, held_out, library.identities)
-        facts = {"kind": calibration, **facts}
-    info = run_info(seed=seed, seconds=perf_counter() - start, files=problem.paths)
-    info["versions"]["rdkit"] = rdkit_version()
-    unlabeled_spectra = None if library.unlabeled is None else library.unlabeled.spectra
+        held_out = out_of_fold(
+            library,
+            fold,
+            numbers,
+            group=group,
+            methods=[method],
+            checkpoint=Checkpoint.of(checkpoint, {**library.key(), "fold": fold}),
+            stages=stages,
+            done=0,
+            total=len(numbers) + 1,
+        )
+        stages(len(numbers), len(numbers) + 1, "fitting the final model")
+        identification = library.fit(rows)
+        facts = {"kind": calibration, **_calibrate(identification, held_out, library.identities)}
+    else:
+        identification = library.fit(rows)
+    info = stages.info(library.paths, seed)
     model = SpectraModel(
         identification=identification,
         spectra=library.files.spectra[rows],
@@ -169,45 +170,19 @@ def train(
         kernels=kernels,
         cleaning=library.files.cleaning,
         calibration=facts,
-        unlabeled=unlabeled_spectra,
+        unlabeled=None if library.unlabeled is None else library.unlabeled.spectra,
         provenance={
             "date": info["date"],
             "files": info["data"],
-            "model": problem.note,
+            "model": library.note,
             "rdkit": info["versions"]["rdkit"],
         },
     )
-    report = _report(model, problem).with_info({**info, **stages.info()})
-    return replace(model, training=report)
-
-
-def _fit(problem: Problem, rows: NDArray[np.intp]) -> Identification:
-    """The model of some spectra of the library."""
-    library = problem.library
-    kernel = problem.grams.kernel(problem.grams.weights(rows, library.bits))
-    unlabeled = None if library.unlabeled is None else library.unlabeled.spectra
-    return problem.fit(kernel, library.files.spectra[rows], rows, unlabeled)
-
-
-def _held_out_scores(
-    problem: Problem, fold: NDArray[np.intp], numbers: list[int], checkpoint: Any, stages: Stages
-) -> OutOfFold:
-    """Scores of the folds by models that did not see them."""
-    parts = opened(checkpoint, **problem.key(), fold=fold)
-    n = len(numbers)
-    return out_of_fold(
-        problem,
-        fold,
-        numbers,
-        name="fold",
-        methods=[problem.method],
-        checkpoint=parts,
-        progress=lambda number: stages(number, n + 1, f"fold {number + 1} of {n}"),
-    )
+    return replace(model, training=_report(model, library).with_info(info))
 
 
 def _calibrate(identification: Identification, held_out: OutOfFold, identities: list[str]) -> dict[str, Any]:
-    """Calibrate the model on scores of held-out molecules; what is known of them."""
+    """Calibrate the model on scores of held-out molecules; the facts that its file has about them."""
     method = identification.method
     identification.calibrate(held_out.scores[method], held_out.truth, [identities[i] for i in held_out.rows])
     metrics = figures(held_out.ranks(method))
@@ -220,30 +195,32 @@ def _calibrate(identification: Identification, held_out: OutOfFold, identities: 
     }
 
 
-def _report(model: SpectraModel, problem: Problem) -> Report:
+def _report(model: SpectraModel, library: Library) -> Report:
     """The tables of a training."""
-    library, identification, calibration = problem.library, model.identification, model.calibration
-    n_spectra, n_molecules = len(library.molecules), len(set(library.identities))
-    rows: list[dict[str, Any]] = [
-        {"what": "spectra", "value": n_spectra},
-        {"what": "molecules", "value": n_molecules},
-        {"what": "ion mode", "value": library.files.ion_mode or "not said"},
-    ]
-    if library.unlabeled is not None:
-        rows.append({"what": "spectra without structures", "value": len(library.unlabeled.spectra)})
-    rows.append({"what": "alpha, forward", "value": f"{identification.forward_.alpha:g}"})
-    rows.append({"what": "alpha, reverse", "value": f"{identification.reverse_.alpha:g}"})
+    calibration = model.calibration
+    n_molecules = len(set(library.identities))
+    facts: dict[str, Any] = {
+        "spectra": len(library.molecules),
+        "molecules": n_molecules,
+        "ion mode": model.ion_mode or "unknown",
+    }
+    if model.unlabeled is not None:
+        facts["spectra without structures"] = len(model.unlabeled)
+    facts["alpha, forward"] = f"{model.identification.forward_.alpha:g}"
+    facts["alpha, reverse"] = f"{model.identification.reverse_.alpha:g}"
     if model.calibrated:
-        rows.append({"what": "T of the probabilities", "value": f"{calibration['temperature']:.3g}"})
-        rows.append({"what": "calibration molecules", "value": calibration["molecules"]})
+        facts["temperature"] = f"{calibration['temperature']:.3g}"
+        facts["calibration molecules"] = calibration["molecules"]
         for name, value in calibration["figures"].items():
-            shown = f"{value:.3f}" if name == "MRR" else f"{value:.1f} %"
-            rows.append({"what": f"{name}, out of fold", "value": shown})
-    rejections = problem.rejections
+            facts[f"{name}, out of fold"] = f"{value:.3f}" if name == "MRR" else f"{value:.1f} %"
+    rejections = library.rejections
     return Report(
-        "A model of spectra",
-        f"{n_spectra} spectra of {n_molecules} molecules. {model.guarantee(0.1)}",
-        (Table("The model", rows), input_table("spectra with a structure", library.files, rejections)),
-        (problem.note,),
-        files={"rejected.tsv": rejected_text(rejections)},
+        "Model of mass spectra",
+        f"{len(library.molecules)} spectra of {n_molecules} molecules. {model.guarantee(0.1)}",
+        (
+            Table("Model", [{"property": name, "value": value} for name, value in facts.items()]),
+            input_table("spectra with a structure", library.files, rejections),
+        ),
+        (library.note,),
+        files={"rejected.tsv": table_file(rejected_frame(rejections))},
     )

@@ -1,10 +1,10 @@
-"""Where candidates are many, the forward model says which of them the reverse model ranks."""
+"""With many candidates the reverse model scores only the best candidates by the forward model."""
 
 import numpy as np
 import pytest
 
 from iokr import CandidateSets, Identification
-from iokr.apps.msms.ranking import all_scores
+from iokr.apps.msms.identification import all_scores
 from iokr.kernels import RBF
 
 RNG = np.random.default_rng(0)
@@ -14,7 +14,7 @@ SETS = [np.arange(3, 30), np.arange(20, 24)]
 
 
 @pytest.mark.parametrize("method", ["reverse", "fusion", "forward"])
-def test_the_best_of_the_forward_model_are_ranked_by_the_other(method):
+def test_only_the_best_by_the_forward_model_have_scores(method):
     model = Identification(RBF(0.3), method=method, alphas=(0.2,), reverse_alphas=(1.0,))
     model.fit(X, BITS[:12], groups=[f"m{i}" for i in range(12)])
     sets, names = CandidateSets([BITS[some] for some in SETS]), [[f"m{i}" for i in some] for some in SETS]
