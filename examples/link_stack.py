@@ -3,11 +3,11 @@ Stacking two models of links
 ============================
 
 The nodes of a network have two views. ``LinkPredictor`` maps a node into the network by
-the first view; ridge on all pairs of nodes, ``PairLinks``, learns from the second which
-kinds of nodes are linked. They find different links. ``LinkStack`` adds the log-odds of
-their scores, with the weights that are best on nodes held out with all their links.
-Averages of ranks, its default, suit models of the same links: a pair would have to rank
-high in both.
+the first view; ridge on all pairs of nodes, ``PairLinkPredictor``, learns from the
+second which kinds of nodes are linked. They find different links. ``LinkStack`` adds the
+log-odds of their scores, with the weights that are best on nodes held out with all their
+links. Averages of ranks, its default, suit models of the same links: a pair would have
+to rank high in both.
 
 .. math::
 
@@ -17,10 +17,9 @@ high in both.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from iokr import LinkPredictor, LinkStack
+from iokr import LinkPredictor, LinkStack, PairLinkPredictor
 from iokr.kernels import RBF, Columns
 from iokr.metrics import average_precision_pairs, roc_auc_pairs
-from iokr_lab.baselines import PairLinks
 
 # %%
 # The network
@@ -44,10 +43,10 @@ print(f"{int(links.sum() / 2)} links between {n} nodes")
 # ---------------------------
 
 similar = LinkPredictor(Columns(RBF(0.3), [0, 1, 2]), alpha=0.3)
-pairs = PairLinks(Columns(RBF(0.3), [3, 4, 5]), alpha=1.0)
+pairs = PairLinkPredictor(Columns(RBF(0.3), [3, 4, 5]), alpha=1.0)
 models = {
     "LinkPredictor": similar,
-    "PairLinks": pairs,
+    "PairLinkPredictor": pairs,
     "stack": LinkStack([similar, pairs], combine="logits"),
 }
 truth, found = links[np.ix_(new, known)] > 0, {}

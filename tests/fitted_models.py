@@ -236,6 +236,11 @@ CASES |= {
     "LinkPredictor": lambda: links(iokr.LinkPredictor()),
     "LinkPredictor semi": lambda: links(iokr.LinkPredictor(manifold=manifolds.Laplacian(0.1, 3))),
     "LinkPredictorCV": lambda: links(iokr.LinkPredictorCV([kernels.RBF(), kernels.Linear()], alphas=(0.1, 1.0))),
+    "PairLinkPredictor": lambda: links(iokr.PairLinkPredictor(mix=0.3)),
+    "PairLinkPredictor local": lambda: links(iokr.PairLinkPredictor(strategy="local")),
+    "PairLinkPredictorCV": lambda: links(
+        iokr.PairLinkPredictorCV([kernels.RBF(), kernels.Linear()], alphas=(0.1, 1.0), mixes=(0.0, 0.3), cv=2)
+    ),
     "LinkStack": lambda: links(iokr.LinkStack([iokr.LinkPredictor(), rivals.TPPK()], cv=3)),
     "LinkStack logits": lambda: links(iokr.LinkStack([iokr.LinkPredictor(), rivals.TPPK()], combine="logits", cv=3)),
     "KernelAutoencoder": lambda: autoencoder(),
@@ -321,6 +326,7 @@ CASES |= {
 for _name in rivals.__all__:
     if _name != "LinkBaseline":
         CASES[f"rivals.{_name}"] = lambda name=_name: links(getattr(rivals, name)())
+CASES["rivals.PairLinks"] = lambda: links(iokr.PairLinkPredictor())  # its name in files of format 1
 CASES["rivals.PairClassifier"] = lambda: classified(rivals.PairClassifier(random_state=0))
 CASES["rivals.OK3"] = lambda: links(rivals.OK3(n_estimators=3, random_state=0))
 

@@ -30,7 +30,7 @@ LAYERS = [
     "iokr.estimators",
     *(f"iokr.estimators.{name}" for name in ("identification", "plain", "conformal", "functional", "quantiles")),
     *(f"iokr.estimators.{name}" for name in ("trees", "neighbors", "surrogate", "autoencoder", "multitask")),
-    *(f"iokr.estimators.{name}" for name in ("bipartite", "links", "pairs", "sets", "regression")),
+    *(f"iokr.estimators.{name}" for name in ("bipartite", "pairs", "links", "sets", "regression")),
     *(f"iokr.estimators.{name}" for name in ("base", "inputs", "outputs", "labels", "areas", "search", "summary")),
     *("iokr.estimators.progress", "iokr.model_selection", "iokr.metrics", "iokr.datasets", "iokr.decoders"),
     "iokr.solvers",

@@ -32,6 +32,8 @@ __all__ = [
     "OutputKernelBoosting",
     "OutputKernelForest",
     "OutputKernelTree",
+    "PairLinkPredictor",
+    "PairLinkPredictorCV",
     "PairModel",
     "PairModelCV",
     "QuantileCurves",
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from iokr.estimators.multitask.model import MultiTask
     from iokr.estimators.neighbors import Neighbors
     from iokr.estimators.pairs.cv import PairModelCV
+    from iokr.estimators.pairs.links import PairLinkPredictor, PairLinkPredictorCV
     from iokr.estimators.pairs.model import PairModel
     from iokr.estimators.plain.classifier import IOKRClassifier
     from iokr.estimators.plain.regressor import IOKRRegressor

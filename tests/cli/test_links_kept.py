@@ -19,12 +19,11 @@ from iokr.apps.links import methods
 from iokr.apps.links.settings import Settings
 from iokr.cli import app
 from iokr.datasets import make_communities
-from iokr.estimators.pairs.network import AllPairsCV
 from iokr.files import load_beside
 
 N, OLD, LINKED = 60, 50, 40
 FEW = ("--alphas", "0.1,1")
-KINDS = {"iokr": iokr.LinkPredictorCV, "pairs": AllPairsCV, "stack": iokr.LinkStack}
+KINDS = {"iokr": iokr.LinkPredictorCV, "pairs": iokr.PairLinkPredictorCV, "stack": iokr.LinkStack}
 
 
 def invoke(*arguments):

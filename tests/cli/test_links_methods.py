@@ -109,7 +109,7 @@ def test_a_failure_inside_a_model_ends_the_command_with_its_message(folder, tmp_
     def broken(self, *args, **options):
         raise ValueError("the factorisation has failed")
 
-    monkeypatch.setattr("iokr.apps.links.methods.AllPairsCV.fit", broken)
+    monkeypatch.setattr("iokr.apps.links.methods.PairLinkPredictorCV.fit", broken)
     files = ("-i", folder / "nodes.tsv", "-e", folder / "edges.tsv", "--alphas", "0.1,1", "--method", method)
     result = invoke(command, *files, "-o", tmp_path / "out")
     assert result.exit_code == 1 and result.stderr.endswith("iokr: the factorisation has failed\n")

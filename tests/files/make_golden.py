@@ -25,7 +25,7 @@ CASES = (
     *("SetModel", "SetModel worst"),
     "Identification",
     *("rivals.KDE", "rivals.OK3", "rivals.PKMR", "rivals.TPPK", "rivals.EMCompletion", "rivals.KernelCCA"),
-    *("rivals.KernelMetricLearning", "rivals.LocalModels", "rivals.Naive", "rivals.PairLinks"),
+    *("rivals.KernelMetricLearning", "rivals.LocalModels", "rivals.Naive"),
 )
 
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from iokr import PairLinkPredictor
 from iokr.kernels import RBF
-from iokr_lab.baselines import TPPK, PairLinks
+from iokr_lab.baselines import TPPK
 from iokr_lab.links.protocol import five_fold_methods, known_new
 from reference import assert_close
 
@@ -16,7 +17,7 @@ def test_at_zero_it_is_the_tensor_product_kernel_on_all_pairs():
     W = (W | W.T).astype(float)
     known = np.array([0, 2, 3, 5, 7, 8, 11])
     for unlinked in (0.0, -1.0, 0.3):
-        ours = PairLinks(RBF(0.5), alpha=0.7, unlinked=unlinked).fit(X, W, known)
+        ours = PairLinkPredictor(RBF(0.5), alpha=0.7, unlinked=unlinked).fit(X, W, known)
         theirs = TPPK(RBF(0.5), alpha=0.7, unlinked=unlinked).fit(X, W, known)
         assert_close(ours.decision_function(X[:4]), theirs.decision_function(X[:4]), 1e-9)
 
@@ -28,7 +29,7 @@ def test_labelled_nodes_are_known_again():
     W = np.triu(rng.uniform(size=(10, 10)) < 0.4, 1)
     W = (W | W.T).astype(float)
     known = np.array([6, 0, 3, 5, 9])
-    model = PairLinks(RBF(0.5), mix=1.0, strategy="duplicate", alpha=0.7).fit(X, W, known)
+    model = PairLinkPredictor(RBF(0.5), mix=1.0, strategy="duplicate", alpha=0.7).fit(X, W, known)
     scores = model.decision_function(X[[1, 2]])
     K = RBF(0.5)(X)
     Y = np.where(np.eye(5) > 0, 1.0, W[np.ix_(known, known)])
@@ -46,7 +47,7 @@ def test_local_models_score_pairs_with_a_labelled_node():
     known, new = np.array([6, 0, 3, 5, 8]), np.array([1, 2, 4, 7])
     K = RBF(0.5)(X)
     Y = np.where(np.eye(5) > 0, 1.0, W[np.ix_(known, known)])
-    model = PairLinks(RBF(0.5), strategy="local", alpha=0.7).fit(X, W, known)
+    model = PairLinkPredictor(RBF(0.5), strategy="local", alpha=0.7).fit(X, W, known)
     scores = model.decision_function()
     expected = K[np.ix_(new, known)] @ np.linalg.solve(K[np.ix_(known, known)] + 0.7 * np.eye(5), Y)
     assert_close(scores[np.ix_(new, known)], expected, 1e-9)

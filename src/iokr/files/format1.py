@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from iokr._array import asarray_like, to_numpy
+from iokr.data.objects import Parts
+from iokr.estimators.pairs.all_pairs import AllPairs
 from iokr.estimators.search.result import Axis
 
 __all__ = ["RENAMED", "renewed"]
@@ -18,8 +23,39 @@ def _search_result(fields: dict[str, Any]) -> dict[str, Any]:
     return kept | {"folds": fields["splits"], "weights": fields["weights"]}
 
 
+def _pair_link_predictor(fields: dict[str, Any]) -> dict[str, Any]:
+    """Ridge on all pairs: coefficients of pairs as the matrix S, the nodes as the kernel represents them."""
+    kept = {name: fields[name] for name in ("kernel", "strategy", "mix", "alpha", "unlinked", "kernel_", "network_")}
+    adapter = fields["_border"]
+    ordered = fields["strategy"] == "local" or (fields["strategy"] == "duplicate" and fields["mix"] > 0)
+    a, b = fields["points_"].T
+    c = to_numpy(fields["coefficients_"])[:, 0]
+    S = np.zeros((len(fields["labeled_"]),) * 2)
+    if ordered:
+        S[a, b] = c
+    else:
+        S[a, b] = S[b, a] = np.where(a == b, c, c / 2)
+    ridge = AllPairs(asarray_like(S, adapter.home), 1.0 if fields["strategy"] == "local" else fields["mix"], ordered)
+    nodes = fields["R_fit_"]
+    if isinstance(nodes, Parts):  # vectors with what a kernel computed of them
+        nodes = nodes.parts[0]
+    kept |= {"ridge_": ridge, "nodes_": nodes, "labeled_": fields["labeled_"]}
+    kept |= {name: fields[name] for name in ("n_features_in_", "feature_names_in_") if name in fields}
+    return kept | {"_pairwise": False, "_single_precision": adapter.single}
+
+
+def _pair_link_predictor_cv(fields: dict[str, Any]) -> dict[str, Any]:
+    """The same, chosen; its network was not kept."""
+    if "pairs_" not in fields:  # not fitted
+        return fields
+    kept = {name: value for name, value in fields.items() if name != "pairs_"}
+    return kept | {"ridge_": fields["pairs_"], "_pairwise": False, "_single_precision": False}
+
+
 RENAMED: dict[str, tuple[str, Callable[[dict[str, Any]], dict[str, Any]]]] = {
     "Search": ("SearchResult", _search_result),
+    "rivals.PairLinks": ("PairLinkPredictor", _pair_link_predictor),
+    "AllPairsCV": ("PairLinkPredictorCV", _pair_link_predictor_cv),
 }
 
 

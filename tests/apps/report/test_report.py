@@ -228,9 +228,7 @@ def test_run_folder(report, tmp_path):
 
 def test_nothing_is_overwritten_without_force(report, tmp_path):
     (tmp_path / "report.html").write_text("precious")
-    with pytest.raises(
-        FileExistsError, match=r"already contains report\.html, which was not written by a run"
-    ):
+    with pytest.raises(FileExistsError, match=r"already contains report\.html, which was not written by a run"):
         write_run(report, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
     write_run(report, tmp_path / "run")

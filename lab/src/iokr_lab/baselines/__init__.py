@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from iokr_lab.baselines.local import LocalModels
     from iokr_lab.baselines.metric import KernelMetricLearning
     from iokr_lab.baselines.ok3 import OK3
-    from iokr_lab.baselines.pairs import PairLinks
     from iokr_lab.baselines.tppk import TPPK
 
 __all__ = [
@@ -33,7 +32,6 @@ __all__ = [
     "LocalModels",
     "Naive",
     "PairClassifier",
-    "PairLinks",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__)

@@ -11,7 +11,7 @@ import numpy as np
 from iokr.apps.report import Table, Text
 from iokr.estimators.links.cv import LinkPredictorCV
 from iokr.estimators.links.stack import LinkStack
-from iokr.estimators.pairs.network import AllPairsCV
+from iokr.estimators.pairs.links import PairLinkPredictorCV
 from iokr.kernels import Diffusion, Normalized
 from iokr_lab.baselines.classifier import PairClassifier
 from iokr_lab.links.protocol import (
@@ -63,7 +63,7 @@ def _model(name: str, kernels: Sequence[Matrix], features: Any, seed: int) -> An
     lookups = [Lookup(K) for K in kernels]
     if name == BOOSTING:
         return PairClassifier(lookups[0], features=features, random_state=seed)
-    pairs = AllPairsCV(lookups, alphas=ALPHAS, mixes=MIXES, scoring="roc_auc" if name == BY_ROC else BOTH)
+    pairs = PairLinkPredictorCV(lookups, alphas=ALPHAS, mixes=MIXES, scoring="roc_auc" if name == BY_ROC else BOTH)
     ridge = LinkPredictorCV(
         lookups,
         alphas=ALPHAS,

@@ -18,12 +18,12 @@ from iokr.apps.report import CLASSES, MUTED, OURS, Figure, Spread, plot
 from iokr.apps.report.figures import Canvas
 from iokr.estimators.areas import both_areas
 from iokr.estimators.links.predictor import LinkPredictor
+from iokr.estimators.pairs.links import PairLinkPredictor
 from iokr.metrics import pair_metrics
 from iokr.metrics.curves import GRID, Curves
 from iokr.model_selection import NodeKFold
 from iokr_lab.baselines import OK3, TPPK, EMCompletion, KernelCCA, KernelMetricLearning, LocalModels
 from iokr_lab.baselines.classifier import PairClassifier
-from iokr_lab.baselines.pairs import PairLinks
 from iokr_lab.lookup import Lookup
 from iokr_lab.study import Case, Plan
 from iokr_lab.timing import timed
@@ -163,7 +163,7 @@ def five_fold_methods(candidates: int | None = None) -> dict[str, list[Any]]:
         "Local": [LocalModels(alpha=alpha) for alpha in (1.0, 0.1)],
         "Local by ridge": [LocalModels(loss="square", alpha=alpha) for alpha in (0.03, 0.3)],
         "TPPK by ridge": [TPPK(alpha=alpha, unlinked=0.0) for alpha in (0.1, 0.3, 1.0)],
-        PAIR_MODEL: [PairLinks(mix=0.5, alpha=alpha) for alpha in (0.1, 1.0)],
+        PAIR_MODEL: [PairLinkPredictor(mix=0.5, alpha=alpha) for alpha in (0.1, 1.0)],
         "EM": [EMCompletion(alpha=alpha) for alpha in (0.1, 0.3, 1.0, 3.0)],
         "PKMR": [PKMR(alpha=alpha) for alpha in (0.1, 0.3, 1.0, 3.0)],
         IOKR_RIDGE: [LinkPredictor(alpha=alpha) for alpha in (0.03, 0.1, 0.3, 1.0, 3.0)],

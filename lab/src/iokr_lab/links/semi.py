@@ -11,9 +11,9 @@ from iokr.apps.links.baselines import PKMR, Naive
 from iokr.apps.report import Table
 from iokr.estimators.links.cv import LinkPredictorCV
 from iokr.estimators.links.predictor import LinkPredictor
+from iokr.estimators.pairs.links import PairLinkPredictor
 from iokr.manifolds import Heat, Laplacian
 from iokr_lab.baselines import EMCompletion
-from iokr_lab.baselines.pairs import PairLinks
 from iokr_lab.links.few import BOTH_NEW, MAXIMUM, ONE_NEW, TEST, Draw, Evaluation, Few, few_labels, with_maximum
 from iokr_lab.links.protocol import MEASURES, PAIR_MODEL, LinkPlan, Matrix, spread
 from iokr_lab.links.rules import ALPHAS
@@ -47,7 +47,7 @@ def semi_methods(n_nodes: int) -> dict[str, Any]:
         EM: [EMCompletion(alpha=alpha) for alpha in (0.1, 0.3, 1.0, 3.0)],
         BARE_EM: [EMCompletion(alpha=alpha, covariance=False) for alpha in (0.1, 0.3, 1.0, 3.0)],
         KMR: [PKMR(alpha=alpha) for alpha in (0.1, 0.3, 1.0, 3.0)],
-        PAIRS: [PairLinks(mix=0.5, alpha=alpha) for alpha in (0.1, 1.0)],
+        PAIRS: [PairLinkPredictor(mix=0.5, alpha=alpha) for alpha in (0.1, 1.0)],
         IOKR: LinkPredictorCV(alphas=ALPHAS, manifold_weights=HEAT_WEIGHTS, manifold=printed),
         SMOOTH: LinkPredictorCV(alphas=ALPHAS, manifold_weights=LAPLACIAN_WEIGHTS, manifold=Laplacian(1.0, 10)),
         SUPERVISED: LinkPredictorCV(alphas=ALPHAS),

@@ -72,8 +72,8 @@ def _of_pair_model(nodes: ModelNodes, model: Any, slope: float) -> Terms:
     """Σ_ij S_ij (m_ui k_vj + k_ui m_vj)."""
     [side] = nodes.sides
     labeled = model.labeled_
-    S = model.pairs_.S
-    mix = model.pairs_.mix
+    S = to_numpy(model.ridge_.S)
+    mix = model.ridge_.mix
 
     def rows(some: Numbers) -> tuple[Matrix, Matrix]:
         K = to_numpy(model.kernel_(side.X[some], side.X[labeled]))

@@ -17,7 +17,7 @@ from iokr.apps.report.progress import Progress, silent, stage
 from iokr.estimators.links.cv import LinkPredictorCV
 from iokr.estimators.links.predictor import LinkPredictor
 from iokr.estimators.links.stack import LinkStack
-from iokr.estimators.pairs.network import AllPairsCV
+from iokr.estimators.pairs.links import PairLinkPredictorCV
 from iokr.kernels.algebra import Normalized
 from iokr.kernels.base import Kernel
 from iokr.kernels.nodes import Diffusion
@@ -85,7 +85,7 @@ def searches(kernels: list[Kernel], settings: Settings) -> dict[str, Any]:
             output_kernel=Normalized(Diffusion(settings.beta)),
             manifold=Laplacian(n_neighbors=NEIGHBORS) if settings.unlabeled else None,
         ),
-        "pairs": AllPairsCV(kernels, scoring=settings.scoring, **alphas),
+        "pairs": PairLinkPredictorCV(kernels, scoring=settings.scoring, **alphas),
     }
     return {name: found[name] for name in STACKED if settings.method in (name, "stack", "auto")}
 
@@ -95,7 +95,7 @@ class FittedMethod:
     """A model of a network, and the searches that have chosen its parameters."""
 
     method: str
-    model: Any  # `LinkPredictorCV` or `LinkPredictor`, `AllPairsCV`, or the `LinkStack` of both
+    model: Any  # `LinkPredictorCV` or `LinkPredictor`, `PairLinkPredictorCV`, or the `LinkStack` of both
     searches: Mapping[str, Any]  # fitted, by method
     n_sampled: int | None = None  # labelled nodes that parameters were chosen on; None is all
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from iokr._array import Array, array_namespace, asarray_like, gemm, to_numpy
 from iokr._system.memory import check_matrix
 from iokr._validation.arguments import check_choice, check_computed, check_integer, check_same_length
-from iokr.data.objects import n_objects, take
+from iokr.data.objects import n_objects
 from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import check_inputs
 from iokr.estimators.links.network import (
@@ -41,7 +41,7 @@ _FOLDS = 5
 class LinkModel(KernelModel, ABC):
     """s(u, v) = ⟨a_u, b_v⟩: a score for any two nodes, seen or not; higher means a link.
 
-    A subclass writes `_factors`, the vectors of nodes, and `_unfitted`, a model with the parameters in use.
+    A subclass writes `factors`, the vectors of nodes, and `_unfitted`, a model with the parameters in use.
     """
 
     nodes_: Any  # the inputs of `fit`
@@ -50,8 +50,8 @@ class LinkModel(KernelModel, ABC):
     names_: np.ndarray | None = None  # of the nodes, where X had them
 
     @abstractmethod
-    def _factors(self, X: Any) -> tuple[Array, Array]:
-        """(A, B) of nodes X, None for those of `fit`; float64."""
+    def factors(self, X: Any = None, *, nodes: Any = None) -> tuple[Array, Array]:
+        """(A, B) with s(u, v) = ⟨a_u, b_v⟩ for nodes X, for some nodes of `fit` by number, or for all of them."""
 
     @abstractmethod
     def _unfitted(self) -> Any:
@@ -89,16 +89,16 @@ class LinkModel(KernelModel, ABC):
         check_is_fitted(self)
         m1, m2 = (n_objects(self.nodes_ if X is None else X) for X in (X1, X2))
         check_matrix(m1, m2, self.nodes_ if X1 is None else X1, 2.0, SCORES)
-        A, B = self._factors(X1)
+        A, B = self.factors(X1)
         if X2 is not X1:
-            _, B = self._factors(X2)
+            _, B = self.factors(X2)
         return self._cast(check_computed(gemm(A, B), "Node", "s(u, v)"))
 
     def scores_among(self, nodes: Any) -> Array:
         """s between some of the nodes of `fit`, given by their numbers, (m, m); the others are not scored."""
-        check_is_fitted(self)
-        chosen = take(self.nodes_, np.asarray(nodes))
-        return self.decision_function(chosen, chosen)
+        A, B = self.factors(nodes=nodes)
+        check_matrix(int(A.shape[0]), int(B.shape[0]), A, 2.0, SCORES)
+        return self._cast(check_computed(gemm(A, B), "Node", "s(u, v)"))
 
     def score(self, X: Any, adjacency: Any) -> float:
         """ROC area of pairs with a new node: the fraction of (link, other pair) that the scores put in this order.
@@ -235,9 +235,9 @@ class LinkModel(KernelModel, ABC):
         if top is not None:
             check_integer(top, "top", minimum=1)
         above = lower_bound(threshold, top, self.best_threshold)
-        A, B = self._factors(X1)
+        A, B = self.factors(X1)
         if X2 is not X1:
-            _, B = self._factors(X2)
+            _, B = self.factors(X2)
         left_out = self.network_.links() if not known and X1 is None and X2 is None else None
         pairs, scores = best_pairs(A, B, top=top, above=above, known=left_out, one_list=X2 is X1)
         one, other = (self.names_ if X is None else node_names(X) for X in (X1, X2))

@@ -13,6 +13,7 @@ from iokr._array import Array, gemm, to_numpy
 from iokr._component import component
 from iokr._system.memory import check_matrix
 from iokr._validation.arguments import check_computed
+from iokr.data.objects import take
 from iokr.estimators.inputs import check_inputs, check_isotropic, check_kernel
 from iokr.estimators.links.base import SCORES, LinkModel
 from iokr.estimators.links.network import LinkData, fit_output_kernel
@@ -51,9 +52,18 @@ class LinkRegression(LinkModel):
         self.output_kernel_ = output_kernel
         self.model_ = model
 
-    def _factors(self, X: Any) -> tuple[Array, Array]:
-        """h(u) in orthonormal coordinates, (m, r), twice."""
-        X = self.nodes_ if X is None else check_inputs(self, X, self.model_.kernel_, reset=False)
+    def factors(self, X: Any = None, *, nodes: Any = None) -> tuple[Array, Array]:
+        """h(u) in orthonormal coordinates, (m, r), twice: κ̂(u, v) = ⟨h(u), h(v)⟩.
+
+        Of nodes X, of some nodes of `fit` by their numbers, or of all of them.
+        """
+        check_is_fitted(self)
+        if X is not None:
+            X = check_inputs(self, X, self.model_.kernel_, reset=False)
+        elif nodes is not None:
+            X = take(self.nodes_, np.asarray(nodes))
+        else:
+            X = self.nodes_
         H = self.model_.decision_function(self.network_.columns(X) if self._pairwise else X)
         return H, H
 

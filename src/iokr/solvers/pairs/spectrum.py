@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from iokr._array import blocks, cholesky, eigh, matmul, to_numpy
+from iokr._array import Array, array_namespace, blocks, cholesky, eigh, is_numpy, matmul, to_numpy
 from iokr.gram.pairs.gram import PairGram
 
-__all__ = ["CompletePairs", "low_rank_preconditioner", "pair_preconditioner"]
+__all__ = ["CompletePairs", "PairSpectrum", "low_rank_preconditioner", "pair_preconditioner"]
 
 _NEARLY = 0.95  # fraction of the ordered pairs from which the closed form of all of them is close
 _CHUNK, _BLOCK = 1 << 22, 1 << 17  # numbers at a time
@@ -19,11 +20,44 @@ _ALONE = 9_000, 260_000  # multiplications of a product with a vector, with a ma
 _SMALL = 10**8  # below which one thread is enough
 
 
-class CompletePairs:
-    """S = U [(Uᵀ Y U) / (E + t)] Uᵀ, E = 2(δ + (1 − δ)s)sᵀ, K = U diag(s) Uᵀ: ridge on all m² ordered pairs in O(m³).
+@dataclass(frozen=True, eq=False)
+class PairSpectrum:
+    """K = U diag(s) Uᵀ of m nodes: ridge on all m² ordered pairs, for every mix δ and shift t, in O(m³).
 
-    Pairs without order have E symmetrised. `exact` when every ordered pair is observed and t = λ/w is one number, w the
-    weight of a point: half that of a pair of two nodes, all of that of a self-pair; `nearly` when few are missing.
+    The eigenvectors of the kernel on pairs are products of two columns of U, its eigenvalues E = 2(δ + (1 − δ)s)sᵀ,
+    symmetrised for pairs without order. So the coefficients of the labels Y are S = U [(Uᵀ Y U) / (E + t)] Uᵀ.
+    """
+
+    s: Array
+    U: Array
+
+    @classmethod
+    def of(cls, K: Array) -> PairSpectrum:
+        """Negative eigenvalues, which are rounding, are zero."""
+        s, U = eigh(K)
+        if is_numpy(U):
+            U = np.ascontiguousarray(U)
+        return cls(array_namespace(s).clip(s, min=0.0), U)
+
+    def eigenvalues(self, mix: float, *, ordered: bool = False) -> Array:
+        """E, (m, m)."""
+        E = (mix + (1 - mix) * self.s)[:, None] * self.s[None, :]
+        return 2 * E if ordered else E + E.T
+
+    def rotate(self, Y: Array) -> Array:
+        """Uᵀ Y U."""
+        return matmul(matmul(self.U.T, Y), self.U)
+
+    def rotate_back(self, T: Array) -> Array:
+        """U T Uᵀ."""
+        return matmul(matmul(self.U, T), self.U.T)
+
+
+class CompletePairs:
+    """Ridge on pairs by `PairSpectrum`, for a Gram of pairs that has all of them, or nearly.
+
+    `exact` when every ordered pair is observed and t = λ/w is one number, w the weight of a point: half that of a pair
+    of two nodes, all of that of a self-pair; `nearly` when few are missing.
     """
 
     def __init__(self, gram: PairGram, shift: np.ndarray) -> None:
@@ -40,32 +74,34 @@ class CompletePairs:
         self.exact = n_points == m**2 and bool(np.ptp(points) <= 1e-12 * self.t)
 
     @cached_property
-    def spectrum(self) -> tuple[np.ndarray, np.ndarray]:
-        """U and E."""
-        s, U = eigh(to_numpy(self.gram.nodes))
-        s, mix = np.clip(s, 0.0, None), self.gram.mix
-        E = 2 * np.outer(mix + (1 - mix) * s, s)
-        return np.ascontiguousarray(U), E if self.gram.ordered else (E + E.T) / 2
+    def spectrum(self) -> PairSpectrum:
+        """That of the nodes."""
+        return PairSpectrum.of(to_numpy(self.gram.nodes))
 
-    def _filtered(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        """U [(Uᵀ Y U) ∘ F] Uᵀ, y at both orders of a pair in Y."""
-        (U, _), (a, b) = self.spectrum, self.gram.left.T
-        Y = np.zeros(F.shape)
+    @cached_property
+    def shifted(self) -> np.ndarray:
+        """E + t."""
+        return np.asarray(self.spectrum.eigenvalues(self.gram.mix, ordered=self.gram.ordered) + self.t)
+
+    def _rotated(self, y: np.ndarray) -> np.ndarray:
+        """Uᵀ Y U, y at both orders of a pair in Y."""
+        a, b = self.gram.left.T
+        Y = np.zeros(self.shifted.shape)
         Y[a, b] = y
         if not self.gram.ordered:
             Y[b, a] = y
-        return np.asarray(matmul(matmul(U, matmul(matmul(U.T, Y), U) * F), np.ascontiguousarray(U.T)))
+        return np.asarray(self.spectrum.rotate(Y))
 
     def solve(self, y: np.ndarray) -> np.ndarray:
         """Coefficients of the examples."""
-        S, (a, b) = self._filtered(y, 1 / (self.spectrum[1] + self.t)), self.gram.left.T
+        S, (a, b) = self.spectrum.rotate_back(self._rotated(y) / self.shifted), self.gram.left.T
         return np.asarray(np.where(self.alone, S[a, b], 2 * S[a, b]))
 
     def loo_residuals(self, y: np.ndarray) -> np.ndarray:
         """y_p − f₋ₚ(p) for every pair: m² operations each."""
-        U, E = self.spectrum
-        D = self.t / (E + self.t)
-        R = self._filtered(y, D)
+        U = to_numpy(self.spectrum.U)
+        D = self.t / self.shifted
+        R = np.asarray(self.spectrum.rotate_back(self._rotated(y) * D))
         squares = U * U
         N = matmul(matmul(squares, D), np.ascontiguousarray(squares.T))
         out = np.empty(len(y))
