@@ -2,12 +2,12 @@ r"""
 Stacking two models of links
 ============================
 
-The nodes of a network have two views. ``LinkPredictor`` maps a node into the network by
-the first view; ridge on all pairs of nodes, ``PairLinkPredictor``, learns from the
-second which kinds of nodes are linked. They find different links. ``LinkStack`` adds the
-log-odds of their scores, with the weights that are best on nodes held out with all their
-links. Averages of ranks, its default, suit models of the same links: a pair would have
-to rank high in both.
+The nodes of a network have two views. ``LinkPredictor`` maps a node into the network
+by the first view; ridge on all pairs of nodes, ``PairLinkPredictor``, learns from the
+second which kinds of nodes are linked. They find different links. ``LinkStack`` adds
+the log-odds of their scores, with the weights that are best on nodes held out with
+all their links. Averages of ranks, its default, suit models of the same links: a pair
+would have to rank high in both.
 
 .. math::
 
