@@ -195,7 +195,7 @@ def test_what_a_killed_process_left_is_removed_and_what_is_being_written_is_not(
 
 @pytest.mark.parametrize("name", ["aux", "NUL.tsv", "com1", "lpt9.old.txt", "a:b", "what?", "end.", "end ", "con .txt"])
 def test_names_that_windows_does_not_have(name, tmp_path):
-    with pytest.raises(ValueError, match="no name of a file or folder on Windows"):
+    with pytest.raises(ValueError, match="not a valid name of a file or folder on Windows"):
         refuse_name(tmp_path / name, windows=True)
     refuse_name(tmp_path / name, windows=False)
 

@@ -1,11 +1,14 @@
-"""Files that are whole or not there, and a lock between processes.
+"""Atomic writes, and a lock between processes.
 
     with write_atomically("model.iokr") as file:
         file.write(data)
 
-What is written goes to a file beside the one that is meant, to the disk, and in place by a rename. Whatever happens
-before that (an error, a full disk, a signal, a power cut) the file is what it was. Errors of the system name the file.
-`iokr._system.folders` does the same for a folder.
+The content goes to a file next to the target, is flushed to the disk, and replaces the target by a rename. Until then
+the target is unchanged, whatever happens: an error, a full disk, a signal, a power cut. `iokr._system.folders` does the
+same for a folder.
+
+Locks are `flock`, or `msvcrt.locking` on Windows, on the very file that is renamed. The package filelock recognises a
+lock file that was removed, but not one that was renamed, and leaves lock files behind.
 """
 
 from __future__ import annotations
@@ -35,21 +38,26 @@ __all__ = [
     "write_atomically",
 ]
 
-_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_POSIX = os.name == "posix"
+_OPEN_FLAGS = os.O_RDWR | os.O_CREAT
+for _flag in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"):
+    _OPEN_FLAGS |= getattr(os, _flag, 0)
 _DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{i}" for port in ("COM", "LPT") for i in range(1, 10))}
+_LOCKED = {errno.EAGAIN, errno.EACCES, errno.EDEADLK}
 _UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK}
+_AT_FDCWD = -100  # Linux: relative to the working folder
+_EXCHANGE = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
 
 _unfinished: dict[int, Callable[[], None]] = {}
-_held: dict[tuple[Path, int, int], int] = {}  # by path, process and thread
+_holds: dict[tuple[Path, int, int], int] = {}  # of locks, by path, process and thread
 
 
 @contextlib.contextmanager
 def write_atomically(path: Path | str) -> Iterator[IO[bytes]]:
-    """A file to write bytes to, that replaces `path` when the block ends without an error.
+    """A file to write bytes to, which replaces `path` when the block ends without an error.
 
-    A symbolic link is refused, since what it points to would stay as it was; so is a file without permission to write.
-    The mode of a file that is replaced is kept. Of two processes that write to one path at the same time the second is
-    refused.
+    The mode of the replaced file is kept. It is an error if `path` is a symbolic link or a file without write
+    permission, or if another process is writing to it.
 
     Examples
     --------
@@ -67,104 +75,76 @@ def write_atomically(path: Path | str) -> Iterator[IO[bytes]]:
     refuse_name(path)
     refuse_link(path)
     if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; a file is to be written there.")
+        raise IsADirectoryError(f"{path} is a folder, but a file is to be written there.")
     if path.exists() and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    new = path.with_name(f".{path.name}.iokr-new")
-    with on_abandon(lambda: _discard(new)):  # before there is anything to discard: a signal may come at any moment
-        with naming(path):
-            descriptor = _take(new, f"{path} is being written by another process; wait for it.")
+    new = _new_file(path)
+    with on_abandon(lambda: _discard(new)), naming(path):  # before the file exists: a signal may come at any moment
+        descriptor = _open_locked(new, f"{path} is being written by another process; wait for it.")
         try:
-            with naming(path):
-                with os.fdopen(descriptor, "wb") as file:
-                    os.ftruncate(descriptor, 0)
-                    if path.exists() and hasattr(os, "fchmod"):
-                        os.fchmod(descriptor, stat.S_IMODE(path.stat().st_mode))
-                    yield file
-                    file.flush()
-                    sync_file(descriptor)
-                    if os.name == "posix":  # as long as the lock is held
-                        os.replace(new, path)
-                if os.name != "posix":
+            with os.fdopen(descriptor, "wb") as file:
+                os.ftruncate(descriptor, 0)
+                if path.exists() and hasattr(os, "fchmod"):
+                    os.fchmod(descriptor, stat.S_IMODE(path.stat().st_mode))
+                yield file
+                file.flush()
+                sync_file(descriptor)
+                if _POSIX:  # while the lock is held
                     os.replace(new, path)
-                sync_folder(path.parent)
+            if not _POSIX:  # Windows does not rename open files
+                os.replace(new, path)
+            sync_folder(path.parent)
         except BaseException:
             new.unlink(missing_ok=True)
             raise
 
 
 def remove_unfinished(path: Path) -> None:
-    """What a process that was killed left of `path`; nothing where another one is writing it."""
-    new = path.with_name(f".{path.name}.iokr-new")
+    """Remove what a killed process left of `path`, unless another process is writing it."""
+    new = _new_file(path)
     if not new.is_file() or new.is_symlink():
         return
     with contextlib.suppress(BlockingIOError), naming(path):
-        descriptor = _take(new, "")
+        descriptor = _open_locked(new, "")
         new.unlink(missing_ok=True)
         os.close(descriptor)
 
 
+def _new_file(path: Path) -> Path:
+    return path.with_name(f".{path.name}.iokr-new")
+
+
 def _discard(new: Path) -> None:
-    """Remove a file that this process has open, or nobody has a lock on: what another one is writing stays."""
+    """Remove a file that this process has open or that nobody has locked, and no other."""
     if not new.is_file() or new.is_symlink():
         return
     try:
-        mine = os.name != "posix" or any(_is(int(number), new) for number in os.listdir("/dev/fd"))
+        is_own = not _POSIX or any(_is_open_as(int(number), new) for number in os.listdir("/dev/fd"))
     except OSError:
-        mine = False
-    descriptor = None if mine else _take(new, "")
+        is_own = False
+    descriptor = None if is_own else _open_locked(new, "")
     new.unlink(missing_ok=True)
     if descriptor is not None:
         os.close(descriptor)
 
 
+# --------------------------------------------------------------------------------------------------------- the system
+
+
 def sync_file(descriptor: int) -> None:
-    """What was written, to the disk: on macOS `fsync` stops at the cache of the drive, and this asks for more."""
+    """Flush a file to the disk; on macOS `fsync` alone stops at the cache of the drive."""
     if sys.platform == "darwin":
         import fcntl
 
-        with contextlib.suppress(OSError):  # not every file system has it
+        with contextlib.suppress(OSError):  # not supported by every file system
             fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
             return
     os.fsync(descriptor)
 
 
-def refuse_name(path: Path, *, windows: bool = os.name == "nt") -> None:
-    """ValueError for a name that Windows gives to a device, changes, or does not have, where we are on Windows.
-
-    `aux.tsv` is a device there, whatever its suffix; a dot or a space at the end is dropped without a word.
-    """
-    name = path.name
-    if not windows or not name:
-        return
-    stem = name.partition(".")[0].rstrip(" ").upper()
-    if stem in _DEVICES or name[-1] in ". " or any(letter in '<>:"|?*' or ord(letter) < 32 for letter in name):
-        raise ValueError(f"{name!r} is no name of a file or folder on Windows; give another.")
-
-
-def refuse_link(path: Path) -> None:
-    """FileExistsError for a symbolic link, whether it leads anywhere or not."""
-    if path.is_symlink():
-        raise FileExistsError(
-            f"{path} is a symbolic link to {os.readlink(path)}, which is not written through; remove it, or name the "
-            "file itself."
-        )
-
-
-@contextlib.contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Errors of the system that name no file, as that of a full disk, or one of ours, name this one."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno is not None and (error.filename is None or ".iokr-" in str(error.filename)):
-            raise OSError(error.errno, error.strerror, str(path)) from None
-        raise
-
-
 def sync_folder(folder: Path) -> None:
-    """The names in a folder, to the disk, where the system can."""
-    if os.name != "posix":
+    """Flush the names in a folder to the disk, where the system can."""
+    if not _POSIX:
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
@@ -177,22 +157,58 @@ def sync_folder(folder: Path) -> None:
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Two names for each other in one step, so that neither is ever missing; False where the system cannot."""
+    """Exchange two names in one step, so that neither is ever missing; False where the system cannot."""
+    arguments: tuple[Any, ...]
     if sys.platform == "linux":
-        name, arguments = "renameat2", (-100, os.fsencode(one), -100, os.fsencode(other), 2)
+        name = "renameat2"
+        arguments = (_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _EXCHANGE)
     elif sys.platform == "darwin":
-        name, arguments = "renamex_np", (os.fsencode(one), os.fsencode(other), 2)
+        name = "renamex_np"
+        arguments = (os.fsencode(one), os.fsencode(other), _EXCHANGE)
     else:
         return False
-    call: Any = getattr(ctypes.CDLL(None, use_errno=True), name, None)
-    if call is None:
+    rename: Any = getattr(ctypes.CDLL(None, use_errno=True), name, None)
+    if rename is None:
         return False
-    if call(*arguments) == 0:
+    if rename(*arguments) == 0:
         return True
     code = ctypes.get_errno()
-    if code in _UNSUPPORTED or code == errno.EXDEV:  # as some layered file systems answer
+    if code in _UNSUPPORTED or code == errno.EXDEV:  # EXDEV: some layered file systems
         return False
     raise OSError(code, os.strerror(code), str(other))
+
+
+def refuse_name(path: Path, *, windows: bool = os.name == "nt") -> None:
+    """ValueError on Windows for names that are invalid, denote devices, or would be changed.
+
+    `aux.tsv` is a device there, whatever its suffix; dots and spaces at the end are dropped.
+    """
+    name = path.name
+    if not windows or not name:
+        return
+    stem = name.partition(".")[0].rstrip(" ").upper()
+    if stem in _DEVICES or name[-1] in ". " or any(letter in '<>:"|?*' or ord(letter) < 32 for letter in name):
+        raise ValueError(f"{name!r} is not a valid name of a file or folder on Windows; choose another.")
+
+
+def refuse_link(path: Path) -> None:
+    """FileExistsError for a symbolic link, also for one to nowhere."""
+    if path.is_symlink():
+        raise FileExistsError(
+            f"{path} is a symbolic link to {os.readlink(path)}, and files are not written through links; remove it, or "
+            "name the file itself."
+        )
+
+
+@contextlib.contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """System errors without a file name, such as a full disk, or with the name of a temporary file, name this path."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and (error.filename is None or ".iokr-" in str(error.filename)):
+            raise OSError(error.errno, error.strerror, str(path)) from None
+        raise
 
 
 # --------------------------------------------------------------------------------------------------------------- locks
@@ -200,42 +216,42 @@ def exchange(one: Path, other: Path) -> bool:
 
 @contextlib.contextmanager
 def locked(path: Path, busy: str) -> Iterator[None]:
-    """Hold a lock file; BlockingIOError with the words `busy` when another process, or another thread, holds it.
+    """Hold a lock file; BlockingIOError with the message `busy` when another process or thread holds it.
 
-    The lock ends with the process, however that ends, so a file that was left behind blocks nobody. A thread that holds
-    it may take it again.
+    The lock ends with the process, so the lock file of a killed process blocks nobody. A thread may take its lock
+    again.
     """
     key = path.absolute(), os.getpid(), threading.get_ident()
-    if key in _held:
-        _held[key] += 1
+    if key in _holds:
+        _holds[key] += 1
         try:
             yield
         finally:
-            _held[key] -= 1
+            _holds[key] -= 1
         return
     with on_abandon(lambda: _discard(path)):
         with naming(path):
-            descriptor = _take(path, busy)
-        _held[key] = 1
+            descriptor = _open_locked(path, busy)
+        _holds[key] = 1
         try:
             yield
         finally:
-            del _held[key]
-            with contextlib.suppress(OSError):  # before the lock ends: a file with a lock is never removed by others
+            del _holds[key]
+            with contextlib.suppress(OSError):  # before the lock ends: others then see that the file is gone
                 path.unlink()
             os.close(descriptor)
-            if os.name != "posix":
+            if not _POSIX:  # Windows does not remove open files
                 with contextlib.suppress(OSError):
                     path.unlink()
 
 
-def _take(path: Path, busy: str) -> int:
-    """A descriptor of the file `path`, made if need be, with a lock on it."""
+def _open_locked(path: Path, busy: str) -> int:
+    """A descriptor of the file `path`, which is created if need be, with a lock on it."""
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _NOFOLLOW, 0o666)
+        descriptor = os.open(path, _OPEN_FLAGS, 0o666)
         try:
             _lock(descriptor)
-            if os.name != "posix" or _is(descriptor, path):  # else its owner has removed or renamed it meanwhile
+            if not _POSIX or _is_open_as(descriptor, path):  # else its owner has just removed or renamed it
                 return descriptor
         except BlockingIOError:
             os.close(descriptor)
@@ -246,17 +262,18 @@ def _take(path: Path, busy: str) -> int:
         os.close(descriptor)
 
 
-def _is(descriptor: int, path: Path) -> bool:
+def _is_open_as(descriptor: int, path: Path) -> bool:
+    """Whether a descriptor is that of the file at `path`."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.lstat())
-    except OSError:  # it is gone, or the descriptor is
+    except OSError:  # one of them is gone
         return False
 
 
 def _lock(descriptor: int) -> None:
-    """BlockingIOError when it is taken; nothing happens on file systems without locks."""
+    """Lock a file; BlockingIOError when it is locked; nothing on file systems without locks."""
     try:
-        if os.name == "posix":
+        if _POSIX:
             import fcntl
 
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -265,18 +282,18 @@ def _lock(descriptor: int) -> None:
 
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
     except OSError as error:
-        if error.errno in (errno.EAGAIN, errno.EACCES, errno.EDEADLK):
+        if error.errno in _LOCKED:
             raise BlockingIOError(*error.args) from None
         if error.errno not in _UNSUPPORTED:
             raise
 
 
-# ------------------------------------------------------------------------------------------- a process that is to stop
+# ----------------------------------------------------------------------------------------------- ends without unwinding
 
 
 @contextlib.contextmanager
 def on_abandon(tidy: Callable[[], None]) -> Iterator[None]:
-    """`tidy` is called when `abandon` is, inside this block."""
+    """Register `tidy` to be called by `abandon` inside this block."""
     key = id(tidy)
     _unfinished[key] = tidy
     try:
@@ -286,7 +303,7 @@ def on_abandon(tidy: Callable[[], None]) -> Iterator[None]:
 
 
 def abandon() -> None:
-    """Tidy up after all writes that are under way, the last one first; for a process that ends without unwinding."""
+    """Tidy up after all unfinished writes, the last one first; for a process that ends without unwinding the stack."""
     for tidy in reversed(list(_unfinished.values())):
         with contextlib.suppress(OSError):
             tidy()

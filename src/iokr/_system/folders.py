@@ -1,17 +1,15 @@
-"""Folders of results that are whole: written beside, flushed to the disk, and swapped with the one that is there.
+"""Result folders, replaced atomically.
 
-For the folder NAME:
+A new folder is written next to the old one, flushed to the disk, and exchanged with it. For the folder NAME:
 
-    NAME.lock         while a run is under way: a second run is refused
-    NAME.partial      what an unfinished run has finished, for those that can be taken up again
-    .NAME.iokr-new    the new folder until it is whole; after the swap the old one until it is removed
-    NAME.old          the old folder, between two renames, where the system cannot exchange two names in one step
-    .NAME.iokr-swap   says that NAME.old is ours
+    NAME.lock         during a run: a second run is rejected
+    NAME.partial      finished parts of an unfinished run that can be resumed
+    .NAME.iokr-new    the new folder until it is complete; after the exchange the old one until it is removed
 
-A run that is killed leaves at most these behind; the next one puts them right (`ResultFolder.reserved`). Where there is
-no room beside the folder (it is a mount point, the folder above it must not be written to, or we stand inside it) the
-new files are gathered in NAME/.iokr-new, which is renamed to NAME/.iokr-ready when it is whole; from there they are
-moved into place one by one, and a run that is killed meanwhile is finished by the next.
+A killed run leaves at most these; the next one removes them (`ResultFolder.reserved`). Where the folder cannot be
+exchanged (it is a mount point or our working folder, the folder above it is not writable, or the system cannot exchange
+two names), the new files are gathered in NAME/.iokr-new, which is renamed to NAME/.iokr-ready when it is complete; then
+they replace the old files one by one, and the next run completes what a killed run has left.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ from iokr._system.files import exchange, locked, naming, on_abandon, refuse_name
 
 __all__ = ["ResultFolder"]
 
-_STUCK = (errno.EXDEV, errno.EBUSY, errno.EPERM, errno.EACCES)  # of folders that cannot be renamed
+_NOT_RENAMED = (errno.EXDEV, errno.EBUSY, errno.EPERM, errno.EACCES)  # errors of folders that cannot be renamed
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ class ResultFolder:
     Parameters
     ----------
     folder : Path
-        As the user calls it; a symbolic link to a folder is followed, and stays.
+        As given by the user; a symbolic link to a folder is followed, and kept.
 
     Examples
     --------
@@ -58,101 +56,104 @@ class ResultFolder:
 
     @property
     def path(self) -> Path:
-        """Where it really is."""
+        """The folder itself, with links resolved."""
         path = self.folder.resolve()
         if not path.name:
-            raise ValueError(f"{path} is the root of the file system, which is no folder for results; give another -o.")
+            raise ValueError(f"{path} is the root of the file system; choose another folder.")
         return path
 
     @property
     def inside(self) -> bool:
-        """Whether there is no room beside it."""
+        """Whether nothing can be written next to it."""
         path = self.path
         return os.path.ismount(path) or (path.parent.is_dir() and not os.access(path.parent, os.W_OK | os.X_OK))
 
-    def _beside(self, name: str, within: str) -> Path:
-        path = self.path
-        return path / within if self.inside else path.with_name(name)
+    def _sibling(self, name: str, name_inside: str) -> Path:
+        return self.path / name_inside if self.inside else self.path.with_name(name)
 
     @property
     def partial(self) -> Path:
-        """The folder of what is finished of an unfinished run."""
-        return self._beside(f"{self.path.name}.partial", ".iokr-partial")
+        """The folder of the finished parts of an unfinished run."""
+        return self._sibling(f"{self.path.name}.partial", ".iokr-partial")
 
     @property
     def lock(self) -> Path:
-        """The file that is locked while a run is under way."""
-        return self._beside(f"{self.path.name}.lock", ".iokr-lock")
+        """The file that is locked during a run."""
+        return self._sibling(f"{self.path.name}.lock", ".iokr-lock")
 
     @property
     def _new(self) -> Path:
         return self.path.with_name(f".{self.path.name}.iokr-new")
 
-    @property
-    def _old(self) -> Path:
-        return self.path.with_name(f"{self.path.name}.old")
-
-    @property
-    def _swap(self) -> Path:
-        return self.path.with_name(f".{self.path.name}.iokr-swap")
-
     @contextlib.contextmanager
     def reserved(self) -> Iterator[None]:
-        """Nobody else writes to it meanwhile; what a killed run left is put right first. May be nested in a thread."""
+        """Reserve the folder for this thread, and repair what a killed run left; may be nested."""
         refuse_name(self.path)
         if self.folder.is_symlink() and not self.folder.exists():
             raise FileExistsError(
-                f"{self.folder} is a symbolic link to {os.readlink(self.folder)}, which is not there."
+                f"{self.folder} is a symbolic link to {os.readlink(self.folder)}, which does not exist."
             )
         made = _make(self.path if self.inside else self.path.parent)
-        busy = f"another run is writing to {self.folder}; wait until it is done, or give another folder with -o."
+        busy = f"another run is writing to {self.folder}; wait until it is done, or choose another folder."
 
-        def forget() -> None:  # folders that were made for nothing
+        def remove_made() -> None:
+            """Remove the folders made here that are still empty."""
             for path in made:
                 with contextlib.suppress(OSError):
                     path.rmdir()
 
-        with on_abandon(forget):
+        with on_abandon(remove_made):
             try:
                 with locked(self.lock, busy), on_abandon(self._repair):
                     with naming(self.folder):
                         self._repair()
                     yield
             finally:
-                forget()
+                remove_made()
 
     def write(self, contents: Mapping[str, str | bytes], dropped: Collection[str] = ()) -> None:
-        """Replace the folder by these files and what else was in it, `dropped` apart; to be called when `reserved`.
+        """Write these files and keep all others in the folder except `dropped`; to be called inside `reserved`.
 
-        Files of others keep their inode where the file system has hard links. When an error comes in between, the
-        folder is what it was.
+        Other files keep their inode where the file system has hard links. An error leaves the folder unchanged.
         """
         data = {name: text.encode() if isinstance(text, str) else text for name, text in contents.items()}
-        odd = [name for name in data if not name or Path(name).name != name or name.startswith(".iokr-")]
-        if odd:
-            raise ValueError(f"{odd[0]!r} is not the name of a file in a folder.")
-        if not self._stands_still():
+        for name in data:
+            if not name or Path(name).name != name or name.startswith(".iokr-"):
+                raise ValueError(f"{name!r} is not the name of a file in a folder.")
+        if self._can_be_exchanged():
             try:
-                return self._write_beside(data, dropped)
+                if self._write_beside(data, dropped):
+                    return
             except OSError as error:
-                if error.errno not in _STUCK or not self.path.is_dir():
+                if error.errno not in _NOT_RENAMED or not self.path.is_dir():
                     raise
         self._write_inside(data, dropped)
 
-    def _stands_still(self) -> bool:
-        """Whether the folder must not be renamed: it or something in it is a mount point, or we are in it."""
+    def _can_be_exchanged(self) -> bool:
+        """Whether the folder may be renamed: neither it nor a folder in it is a mount point, nor are we in it."""
         path = self.path
         if self.inside:
-            return True
-        if not path.is_dir():
             return False
+        if not path.is_dir():
+            return True
         here = Path(os.path.realpath("."))
-        return here.is_relative_to(path) or any(entry.is_dir() and entry.is_mount() for entry in path.iterdir())
+        return not here.is_relative_to(path) and not any(
+            entry.is_dir() and entry.is_mount() for entry in path.iterdir()
+        )
+
+    def _repair(self) -> None:
+        """Complete or undo what a killed run has begun."""
+        _remove(self._new)
+        _remove(self.path / ".iokr-new")
+        self._finish_inside()
 
     # ---------------------------------------------------------------------------------------------------------- beside
 
-    def _write_beside(self, data: Mapping[str, bytes], dropped: Collection[str]) -> None:
-        path, new = self.path, self._new
+    def _write_beside(self, data: Mapping[str, bytes], dropped: Collection[str]) -> bool:
+        """Write a new folder and exchange it with the old one; False where names cannot be exchanged."""
+        path = self.path
+        new = self._new
+        replaced = {*data, *dropped}
         try:
             with naming(self.folder):
                 new.mkdir()
@@ -160,50 +161,26 @@ class ResultFolder:
                     shutil.copymode(path, new)
             self._fill(new, data)
             with naming(self.folder):
-                kept = _carry(path, new, {*data, *dropped}) if path.exists() else set()
+                if not path.exists():
+                    sync_folder(new)
+                    new.rename(path)
+                    sync_folder(path.parent)
+                    return True
+                replaced |= _carry(path, new, replaced)
                 sync_folder(new)
-                self._put(new, path)
+                if not exchange(new, path):
+                    return False
                 sync_folder(path.parent)
-                _save_late(new, path, {*data, *dropped, *kept})
-        finally:  # the new one when that failed, else the old one; what cannot be removed now is by the next run
+                _carry_late(new, path, replaced)  # `new` is the old folder now
+                return True
+        finally:  # the new folder after an error, else the old one; the next run removes what remains
             with contextlib.suppress(OSError):
                 _remove(new)
-
-    def _put(self, new: Path, path: Path) -> None:
-        """`new` in place of `path`; where names can be exchanged `new` holds the old files afterwards."""
-        if not path.exists():
-            new.rename(path)
-        elif not exchange(new, path):
-            old, swap = self._old, self._swap
-            if os.path.lexists(old):
-                raise FileExistsError(f"{old} is in the way of replacing {self.folder}; move it away.")
-            swap.touch()
-            sync_folder(path.parent)
-            try:
-                path.rename(old)
-            except OSError:
-                swap.unlink()
-                raise
-            new.rename(path)
-            sync_folder(path.parent)
-            old.rename(new)
-            swap.unlink()
-
-    def _repair(self) -> None:
-        """Finish or undo what a killed run has begun."""
-        path, new, old, swap = self.path, self._new, self._old, self._swap
-        if swap.exists():
-            if not path.exists():
-                (new if new.exists() else old).rename(path)
-            _remove(old)
-            swap.unlink()
-        _remove(new)
-        _remove(path / ".iokr-new")
-        self._finish_inside()
 
     # ---------------------------------------------------------------------------------------------------------- inside
 
     def _write_inside(self, data: Mapping[str, bytes], dropped: Collection[str]) -> None:
+        """Gather the files in a folder of this one, then replace the old files one by one."""
         path = self.path
         new = path / ".iokr-new"
         try:
@@ -223,6 +200,7 @@ class ResultFolder:
                 _remove(new)
 
     def _finish_inside(self) -> None:
+        """Move complete new files into place."""
         ready = self.path / ".iokr-ready"
         if ready.is_dir() and not ready.is_symlink():
             for file in sorted(ready.iterdir()):
@@ -239,14 +217,14 @@ class ResultFolder:
 
 
 def _make(folder: Path) -> list[Path]:
-    """Make a folder and those above it; those that were not there, the innermost first."""
+    """Create a folder and its parents; return those that did not exist, the innermost first."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     return missing
 
 
 def _carry(old: Path, new: Path, written: Collection[str] = ()) -> set[str]:
-    """What is in `old` and not in `written`, in `new` too: hard links, or copies where there are none."""
+    """Hard links, or copies, in `new` of everything in `old` except `written`; return the names."""
     kept = set()
     for entry in os.scandir(old):
         if entry.name in written:
@@ -273,12 +251,12 @@ def _link(file: Path, target: Path) -> None:
         if not stat.S_ISREG(file.lstat().st_mode):
             raise
         shutil.copy2(file, target)
-        with contextlib.suppress(PermissionError), target.open("rb+") as copy:  # Windows flushes what may be written
+        with contextlib.suppress(PermissionError), target.open("rb+") as copy:  # Windows flushes writable files only
             sync_file(copy.fileno())
 
 
-def _save_late(old: Path, new: Path, known: Collection[str]) -> None:
-    """What somebody has put into the old folder after it was looked at."""
+def _carry_late(old: Path, new: Path, known: Collection[str]) -> None:
+    """Move entries that were added to the old folder after it was listed."""
     if old.is_dir():
         for entry in os.scandir(old):
             if entry.name not in known and not os.path.lexists(new / entry.name):
@@ -286,10 +264,10 @@ def _save_late(old: Path, new: Path, known: Collection[str]) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """A folder of ours that is not needed; a link by that name is none."""
+    """Remove a folder, or a file or link of that name."""
     if folder.is_symlink() or folder.is_file():
         folder.unlink()
     elif folder.is_dir():
-        for above, _, _ in os.walk(folder):  # folders that must not be written to are emptied too
+        for above, _, _ in os.walk(folder):  # also folders without write permission
             Path(above).chmod(0o700)
         shutil.rmtree(folder)
