@@ -42,7 +42,7 @@ def test_a_line_that_was_cut_off_spoils_nothing(tmp_path):
     Cells(path, RUN).add("a", {"roc": 0.5})
     with path.open("a", encoding="utf-8") as file:
         file.write('{"run": {"seed": 0}, "ce')
-    with pytest.warns(UserWarning, match="line 2 is damaged and set aside"):
+    with pytest.warns(UserWarning, match="line 2 is damaged and moved"):
         second = Cells(path, RUN)
     second.add("b", {"roc": 0.6})  # not glued to what was cut off
     second.add("c", {"roc": 0.7})
@@ -69,7 +69,7 @@ def test_damaged_lines_are_set_aside_with_a_warning(line, where, tmp_path):
         Cells(path, RUN).add("a", {"roc": 0.5})
     good = path.read_bytes() if where != "alone" else b""
     path.write_bytes(line + b"\n" + good if where == "first" else good + line)
-    with pytest.warns(UserWarning, match=r"damaged and set aside in .*cells\.damaged"):
+    with pytest.warns(UserWarning, match=r"damaged and moved to .*cells\.damaged"):
         cells = Cells(path, RUN)
     assert set(cells.values) == (set() if where == "alone" else {"a"})
     assert path.read_bytes() == good and (tmp_path / "cells.damaged").read_bytes() == line + b"\n"

@@ -1,4 +1,4 @@
-"""Records that grow with a run: whole lines or none, damaged ones set aside.
+"""Files of records: appends are atomic, damaged lines are moved.
 
 Tests of `iokr._system.lines`.
 """

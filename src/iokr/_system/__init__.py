@@ -1,1 +1,1 @@
-"""What the library asks of the machine: memory, files, folders, the compiler."""
+"""The machine: memory, files, folders, the compiler."""

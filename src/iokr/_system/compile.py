@@ -1,4 +1,4 @@
-"""Loops that Numba compiles where it is installed (the `fast` extra): the one place that knows Numba."""
+"""Loops compiled by Numba where it is installed (the extra `fast`)."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _ENABLED: ContextVar[bool] = ContextVar("iokr_compiles_loops", default=True)
 def compiled(loop: Callable[..., Any], *, reorder: bool = False) -> Callable[..., Any] | None:
     """`loop` as machine code, compiled at its first call; None without Numba or inside `compiling(False)`.
 
-    The caller then takes its route in NumPy, to the same numbers up to rounding. With `reorder` sums may be
-    reordered and NaN is assumed not to occur, which is faster; else a product and a sum are fused at most.
+    Without it the caller computes the same numbers, up to rounding, with NumPy. `reorder` is faster: it allows the
+    compiler to reorder sums and assumes that there are no NaN; else only a product and a sum may be fused.
     """
     return _machine_code(loop, reorder) if _ENABLED.get() else None
 
 
 @contextmanager
 def compiling(enabled: bool) -> Iterator[None]:
-    """Whether `compiled` compiles in this block and thread; `compiling(False)` is as if Numba were not installed.
+    """Whether `compiled` compiles in this block and thread; with False as if Numba were not installed.
 
     >>> from iokr._system.compile import compiled, compiling
     >>> with compiling(False):

@@ -1,4 +1,4 @@
-"""Files of records, a line of JSON each, that grow with a run: none is half written, damaged ones are set aside."""
+"""Files of records, a line of JSON each, to which a run appends; damaged lines are moved to another file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["append_line", "aside", "read_lines", "sound_record"]
 
 
 def append_line(path: Path, line: bytes) -> None:
-    """A line to the end of a file and to the disk; when that fails the file is what it was."""
+    """Append a line to a file and flush it to the disk; an error leaves the file unchanged."""
     refuse_link(path)
     with naming(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -32,12 +32,12 @@ def append_line(path: Path, line: bytes) -> None:
 
 
 def aside(path: Path) -> Path:
-    """Where damaged lines of a file go."""
+    """The file for the damaged lines of a file."""
     return path.with_suffix(".damaged")
 
 
 def sound_record(line: bytes, **kinds: type | tuple[type, ...]) -> dict[str, Any] | None:
-    """A line as a record with entries of these kinds; None where it is none."""
+    """A line as a record with entries of these types; None if it is not one."""
     try:
         record = json.loads(line.decode())
     except (ValueError, RecursionError):
@@ -50,35 +50,36 @@ def sound_record(line: bytes, **kinds: type | tuple[type, ...]) -> dict[str, Any
 def read_lines(
     file: Path, record: Callable[[bytes], dict[str, Any] | None], own: Path
 ) -> list[tuple[str, dict[str, Any]]]:
-    """The sound lines of `file` and their records; others, as of a killed process, are set aside with a warning.
+    """The valid lines of `file` and their records; damaged ones, as a killed process leaves, are moved with a warning.
 
-    `own` is the file that a run appends to: it is put right where it is `file` itself, and damaged lines go beside it.
+    `own` is the file that a run appends to: damaged lines are moved next to it and, if it is `file`, removed from it.
     """
     content = file.read_bytes()
-    good, damaged = [], []
+    valid: list[tuple[str, dict[str, Any]]] = []
+    damaged: list[tuple[int, bytes]] = []
     for number, line in enumerate([line for line in content.split(b"\n") if line.strip()], start=1):
         found = record(line)
         if found is None:
             damaged.append((number, line))
         else:
-            good.append((line.decode(), found))
+            valid.append((line.decode(), found))
     if damaged:
         _set_aside(file, aside(own), damaged)
-    if file == own and content != (whole := b"".join(f"{line}\n".encode() for line, _ in good)):
+    repaired = b"".join(f"{line}\n".encode() for line, _ in valid)
+    if file == own and content != repaired:
         with write_atomically(file) as new:
-            new.write(whole)
-    return good
+            new.write(repaired)
+    return valid
 
 
-def _set_aside(file: Path, there: Path, damaged: list[tuple[int, bytes]]) -> None:
-    there.parent.mkdir(parents=True, exist_ok=True)
-    refuse_link(there)
-    before = there.read_bytes() if there.exists() else b""
+def _set_aside(file: Path, target: Path, damaged: list[tuple[int, bytes]]) -> None:
+    """Append damaged lines to `target`, unless they are there, and warn."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    refuse_link(target)
+    before = target.read_bytes() if target.exists() else b""
     fresh = b"".join(line + b"\n" for _, line in damaged if line + b"\n" not in before)
     if fresh:
-        with write_atomically(there) as new:
+        with write_atomically(target) as new:
             new.write(before + fresh)
     which = f"line {damaged[0][0]} is" if len(damaged) == 1 else f"{len(damaged)} lines are"
-    warnings.warn(
-        f"{file}: {which} damaged and set aside in {there}; what is lost with that is run again.", stacklevel=5
-    )
+    warnings.warn(f"{file}: {which} damaged and moved to {target}; the lost results are computed again.", stacklevel=5)

@@ -1,4 +1,4 @@
-"""Memory known in advance: what there is, what a step needs, and a MemoryError before anything is allocated."""
+"""Available memory, and a MemoryError before a step allocates more."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ _CGROUPS = (
     ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
 )
 
-_SMALL = 1 << 16  # entries of a matrix that is not worth the question: 0.5 MB
+_SMALL = 1 << 16  # entries of a matrix that is not checked: 0.5 MB
+_USABLE = 0.9  # of the free memory
 
 
 def human_bytes(n: float) -> str:
-    """`n` bytes in words: 3.2 GB."""
+    """`n` bytes for messages: 3.2 GB."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if n < 1000:
             return f"{n:.3g} {unit}"
@@ -52,7 +53,7 @@ def _machine_memory() -> int | None:
 
 
 def container_limit() -> int | None:
-    """Bytes that the container still grants, or None without a limit."""
+    """Free bytes of the container, or None without a limit."""
     for limit, usage in _CGROUPS:
         try:
             allowed = Path(limit).read_text().strip()
@@ -64,15 +65,15 @@ def container_limit() -> int | None:
 
 
 def available_memory(like: Any = None) -> int | None:
-    """Bytes free where `like` lives: its GPU, else the smaller of the machine's and the container's; None: unknown."""
+    """Free bytes on the GPU of `like`, else the smaller of the machine's and the container's; None if unknown."""
     device = str(getattr(like, "device", ""))
     if device.startswith("cuda") and hasattr(like, "data_ptr"):
         import torch
 
         free, _ = torch.cuda.mem_get_info(like.device)
         stats = torch.cuda.memory_stats(like.device)
-        held = stats.get("reserved_bytes.all.current", 0) - stats.get("allocated_bytes.all.current", 0)
-        return int(free + held)
+        cached = stats.get("reserved_bytes.all.current", 0) - stats.get("allocated_bytes.all.current", 0)
+        return int(free + cached)
     if "CUDA" in device:
         import cupy
 
@@ -86,49 +87,47 @@ Words = str | Callable[[], str]
 
 
 def largest_exact(free: float) -> int:
-    """The largest n whose triangle of n²/2 doubles is at most nine tenths of `free` bytes, on two digits."""
-    n = int((0.9 * free / 4) ** 0.5)
-    size = int(10 ** max(len(str(n)) - 2, 0))
-    return n // size * size
+    """The largest n whose triangle of n²/2 doubles takes at most 90 % of `free` bytes, to two digits."""
+    n = int((_USABLE * free / 4) ** 0.5)
+    unit = int(10 ** max(len(str(n)) - 2, 0))
+    return n // unit * unit
 
 
-def check_memory(needed: float, what: Words, ways_out: str | Callable[[float], str], like: Any = None) -> None:
-    """Raise `MemoryError` when `what` needs more bytes than there are; words that take time come from functions.
+def check_memory(needed: float, what: Words, advice: str | Callable[[float], str], like: Any = None) -> None:
+    """Raise `MemoryError` when `what` needs more bytes than are available.
 
-    That of the ways out is given the bytes that are available.
+    Texts that take time to compose are given as functions; that of the advice takes the available bytes.
     """
     available = available_memory(like)
     if available is not None and needed > available:
-        raise MemoryError(_refusal(needed, what, ways_out, like, available))
+        raise MemoryError(_message(needed, what, advice, like, available))
 
 
-def _refusal(needed: float, what: Words, ways_out: str | Callable[[float], str], like: Any, available: float) -> str:
-    words = what if isinstance(what, str) else what()
+def _message(needed: float, what: Words, advice: str | Callable[[float], str], like: Any, available: float) -> str:
+    step = what if isinstance(what, str) else what()
     where = f" on {device_name(like)}" if is_cuda(like) else ""
-    out = ways_out if isinstance(ways_out, str) else ways_out(available)
+    hint = advice if isinstance(advice, str) else advice(available)
     return (
-        f"{words} needs about {human_bytes(needed)} ({int(needed)} bytes), but {human_bytes(available)} "
-        f"({int(available)} bytes) are available{where}. {out}"
+        f"{step} needs about {human_bytes(needed)} ({int(needed)} bytes), but {human_bytes(available)} "
+        f"({int(available)} bytes) are available{where}. {hint}"
     )
 
 
 @contextmanager
-def device_errors(
-    needed: float, what: Words, ways_out: str | Callable[[float], str], like: Any = None
-) -> Iterator[None]:
-    """An OutOfMemoryError of a device, which is torch's or CuPy's, as the `MemoryError` of `check_memory`."""
+def device_errors(needed: float, what: Words, advice: str | Callable[[float], str], like: Any = None) -> Iterator[None]:
+    """An OutOfMemoryError of torch or CuPy as the `MemoryError` of `check_memory`."""
     try:
         yield
     except Exception as error:
         if type(error).__name__ != "OutOfMemoryError":
             raise
-        clear_frames(error.__traceback__)  # they hold what was allocated
+        clear_frames(error.__traceback__)  # frees what was allocated
         available = available_memory(like) or 0
-        raise MemoryError(_refusal(max(needed, available), what, ways_out, like, available)) from error
+        raise MemoryError(_message(max(needed, available), what, advice, like, available)) from error
 
 
 def check_matrix(n: int, m: int, objects: Any, copies: float = 1.0, what: str = "A kernel matrix") -> None:
-    """Refuse `copies` arrays of n × m numbers that do not fit where the `objects`, represented or not, live."""
+    """MemoryError if `copies` arrays of n × m numbers do not fit into the memory where the `objects` are."""
     if n * m <= _SMALL:
         return
     while hasattr(objects, "parts"):

@@ -35,7 +35,7 @@ def test_a_damaged_line_is_set_aside_and_takes_no_other_with_it(tmp_path, damage
     resumed(tmp_path).put("a", {"x": 1})
     file = tmp_path / "out.partial" / "folds.jsonl"
     file.write_bytes(damage + b"\n" + file.read_bytes() + damage)  # the last one without an end, as after a kill
-    with pytest.warns(UserWarning, match=r"2 lines are damaged and set aside in .*folds.damaged"):
+    with pytest.warns(UserWarning, match=r"2 lines are damaged and moved to .*folds.damaged"):
         again = resumed(tmp_path)
     assert again.parts == {"a": {"x": 1}}
     again.put("b", {"x": 2})  # not glued to half a line
