@@ -28,7 +28,7 @@ LAYERS = [
     *(f"iokr.apps.{name}" for name in ("demo", "links", "msms", "report", "readers")),
     *("iokr.files", "iokr.extend", "iokr"),
     "iokr.estimators",
-    *(f"iokr.estimators.{name}" for name in ("identification", "plain", "conformal", "functional", "quantiles")),
+    *(f"iokr.estimators.{name}" for name in ("identification", "plain", "quantiles", "conformal", "functional")),
     *(f"iokr.estimators.{name}" for name in ("trees", "neighbors", "surrogate", "autoencoder", "multitask")),
     *(f"iokr.estimators.{name}" for name in ("bipartite", "pairs", "links", "sets", "regression")),
     *(f"iokr.estimators.{name}" for name in ("base", "inputs", "outputs", "labels", "areas", "search", "summary")),

@@ -57,7 +57,7 @@ def test_coverage_of_sets_by_the_places_of_the_outputs():
         (pinball, (y[:5], np.zeros((60, 1)), 0.5), "same length"),
         (coverage, (y, np.zeros((60, 3))), "intervals"),
         (coverage, (y, np.full((60, 2), np.nan)), "not NaN"),
-        (coverage, (np.zeros((60, 3)), np.zeros((60, 2, 2))), "must be that and 2"),
+        (coverage, (np.zeros((60, 3)), np.zeros((60, 2, 2))), "two ends for each entry"),
     ],
 )
 def test_refused_in_words(metric, arguments, words):

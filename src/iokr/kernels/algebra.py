@@ -48,6 +48,11 @@ class SeveralKernels(CompositeKernel):
             raise ValueError("`kernels` is empty; at least one kernel is needed.")
         return [check_part(kernel, "kernels") for kernel in self.kernels]
 
+    @property
+    def fitted_members(self) -> Sequence[Kernel]:
+        """The kernels, fitted."""
+        return self.kernels_
+
     def fit(self, X: Any) -> SeveralKernels:
         """Fit a clone of each."""
         self.kernels_ = [clone(kernel).fit(X) for kernel in self.members]

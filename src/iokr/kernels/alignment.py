@@ -16,6 +16,7 @@ from iokr._component import component
 from iokr._system.memory import check_matrix
 from iokr._validation.arguments import check_choice, check_computed, check_numbers
 from iokr.kernels.algebra import SeveralKernels
+from iokr.kernels.base import Kernel
 
 __all__ = ["Aligned", "alignment", "alignment_weights"]
 
@@ -99,6 +100,11 @@ class Aligned(SeveralKernels):
         grams = [gram.dense() for gram in maps]
         self.weights_, self.alignments_, self.alignment_ = alignment_weights(grams, target, self.method)
         return self
+
+    @property
+    def terms(self) -> list[tuple[float, Kernel]]:
+        """The kernels with the weights that were learned."""
+        return list(zip(self.weights_.tolist(), self.kernels_, strict=True))
 
     def fixed(self) -> Aligned:
         """The same kernels, not fitted, with the learned weights as `weights`."""

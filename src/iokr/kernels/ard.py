@@ -57,6 +57,11 @@ class ARD(Kernel):
 
     domain = "vectors"
 
+    @property
+    def widths(self) -> np.ndarray | None:
+        """γ of each feature."""
+        return self.gammas_
+
     def fit(self, X: Any) -> ARD:
         """Check the widths and fix a centre, about which distances are computed with less cancellation."""
         X = check_vectors(X)

@@ -96,6 +96,21 @@ class Kernel(Component, ABC):
         return ()
 
     @property
+    def fitted_members(self) -> Sequence[Kernel]:
+        """The fitted kernels it is made of. May be overridden."""
+        return ()
+
+    @property
+    def terms(self) -> list[tuple[float, Kernel]]:
+        """The fitted kernels of a weighted sum, with their weights. May be overridden."""
+        return [(1.0, self)]
+
+    @property
+    def widths(self) -> np.ndarray | None:
+        """γ of each feature, (p,), for kernels with several. May be overridden."""
+        return None
+
+    @property
     def has_features(self) -> bool:
         """Whether k(x, z) = ⟨φ(x), φ(z)⟩ for rows φ(x) that `features` returns."""
         return type(self).features is not Kernel.features
@@ -344,6 +359,11 @@ class BinaryKernel(CompositeKernel):
         """Both."""
         return [check_part(self.left, "left"), check_part(self.right, "right")]
 
+    @property
+    def fitted_members(self) -> Sequence[Kernel]:
+        """Both, fitted."""
+        return [self.left_, self.right_]
+
     def fit(self, X: Any) -> BinaryKernel:
         """Fit clones of both."""
         self.left_ = fit_part(self.left, "left", X)
@@ -365,6 +385,11 @@ class Sum(BinaryKernel):
     >>> (Linear() + Linear())([[1.0]], [[2.0]])
     array([[4.]])
     """
+
+    @property
+    def terms(self) -> list[tuple[float, Kernel]]:
+        """Those of both."""
+        return [*self.left_.terms, *self.right_.terms]
 
     def gram(self, R: Parts, S: Parts | None = None) -> ScalarGram:
         """Features of both, one after the other, where both have few."""
@@ -416,6 +441,11 @@ class WrappedKernel(CompositeKernel):
         """The base."""
         return [check_part(self.base, "base")]
 
+    @property
+    def fitted_members(self) -> Sequence[Kernel]:
+        """The base, fitted."""
+        return [self.base_]
+
     def fit(self, X: Any) -> WrappedKernel:
         """Fit a clone of the base."""
         self.base_ = fit_part(self.base, "base", X)
@@ -438,6 +468,11 @@ class Scaled(WrappedKernel):
     """
 
     factor: float = 1.0
+
+    @property
+    def terms(self) -> list[tuple[float, Kernel]]:
+        """Those of the base, times the factor."""
+        return [(float(self.factor) * weight, kernel) for weight, kernel in self.base_.terms]
 
     def fit(self, X: Any) -> Scaled:
         """Check the factor and fit a clone of the base."""

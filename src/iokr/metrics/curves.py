@@ -13,27 +13,30 @@ __all__ = ["GRID", "Curves"]
 
 Matrix = NDArray[np.float64]
 
-GRID = np.linspace(0, 1, 201)
+GRID = np.linspace(0, 1, 201)  # rates from 0 to 1 in steps of 0.005
 
 
 @dataclass(frozen=True)
 class Curves:
-    """The fraction of links found at each fraction of false alarms, and the precision at each fraction found."""
+    """The true positive rate at each false positive rate, and the precision at each recall, on the grid."""
 
-    found: Matrix
+    roc: Matrix
     precision: Matrix
 
     @classmethod
     def of(cls, truth: Any, scores: Any) -> Curves:
-        """On the grid 0, 0.005, …, 1."""
-        linked = np.asarray(truth).ravel()[np.argsort(-np.asarray(scores).ravel(), kind="stable")] != 0
+        """Those of pairs ranked by their scores."""
+        descending = np.argsort(-np.asarray(scores).ravel(), kind="stable")
+        linked = np.asarray(truth).ravel()[descending] != 0
         links, others = np.cumsum(linked), np.cumsum(~linked)
-        found = np.interp(GRID, others / others[-1], links / links[-1])
-        first = np.searchsorted(links, np.maximum(np.ceil(GRID * links[-1]), 1))
-        return cls(found, links[first] / (first + 1))
+        roc = np.interp(GRID, others / others[-1], links / links[-1])
+        first = np.searchsorted(links, np.maximum(np.ceil(GRID * links[-1]), 1))  # the pair that reaches each recall
+        return cls(roc, links[first] / (first + 1))
 
     @classmethod
     def mean(cls, curves: Iterable[Curves]) -> Curves:
-        """Point by point."""
+        """The mean at each point of the grid."""
         curves = list(curves)
-        return cls(np.mean([c.found for c in curves], axis=0), np.mean([c.precision for c in curves], axis=0))
+        roc = np.mean([c.roc for c in curves], axis=0)
+        precision = np.mean([c.precision for c in curves], axis=0)
+        return cls(roc, precision)

@@ -1,4 +1,4 @@
-"""Losses between graphs: exact match, and the fewest edits."""
+"""Losses between graphs: isomorphism, and the fewest edits."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from iokr.metrics.outputs import check_compared
 
 __all__ = ["GraphEditDistance", "graph_edit_distance", "isomorphic_accuracy"]
 
+_CALLS_PER_LOOK = 256  # at the clock
+
 
 def isomorphic_accuracy(y_true: Any, y_pred: Any, *, label: str = "label", edge_label: str | None = None) -> float:
-    """The fraction of graphs that are equal up to the numbering of their nodes, labels of nodes and edges included.
+    """The fraction of graphs that are isomorphic, with the same labels of nodes and edges.
 
     Parameters
     ----------
@@ -38,7 +40,7 @@ def isomorphic_accuracy(y_true: Any, y_pred: Any, *, label: str = "label", edge_
 
 
 class GraphEditDistance(NamedTuple):
-    """Mean edit distance between graphs, and for what fraction of the pairs it is known exactly.
+    """Mean edit distance between graphs, and the fraction of pairs for which it is exact.
 
     Examples
     --------
@@ -47,25 +49,25 @@ class GraphEditDistance(NamedTuple):
     1.5
     """
 
-    mean: float  # of the fewest edits found: at least those needed
-    exact: float  # share of the pairs whose number of edits is proved to be the fewest
-    lower: float  # mean of what no number of edits goes below
+    mean: float  # of the fewest edits found, an upper bound
+    exact: float  # fraction of the pairs for which these are proved to be the fewest
+    lower: float  # mean of lower bounds
 
 
 def graph_edit_distance(
     y_true: Any, y_pred: Any, *, seconds: float = 1.0, label: str = "label", edge_label: str | None = None
 ) -> GraphEditDistance:
-    """mean of the fewest edits that turn y into ŷ: nodes and edges put in, taken out, or given another label.
+    """Mean of the fewest edits that turn y into ŷ: nodes and edges inserted, deleted or relabelled.
 
-    The search is exponential in the nodes: for each pair it ends after `seconds`, and the answer says for which
-    fraction of the pairs the number is exact. What it then has is the fewest found, an upper bound; `lower` is the mean
-    of lower bounds. Molecules of nine atoms mostly take far less than a second.
+    The search is exponential in the number of nodes. For each pair it ends after `seconds` with the fewest edits found,
+    an upper bound; the result states for which fraction of the pairs this is exact, and a lower bound. Molecules of
+    nine atoms usually take far less than a second.
 
     Parameters
     ----------
     y_true, y_pred : n graphs, as the graph kernels take them
     seconds : float, default=1.0
-        For each pair, at most.
+        The most for each pair.
     label, edge_label : str
         The attributes of nodes and edges of NetworkX graphs; `edge_label=None` is `label`.
 
@@ -90,7 +92,7 @@ def graph_edit_distance(
 
 
 class _Matrix(NamedTuple):
-    """A graph as numbers: labels (N,), edges (N, N), 0 where there is none."""
+    """A graph as numbers: labels (N,), edges (N, N), 0 without an edge."""
 
     labels: np.ndarray
     edges: np.ndarray
@@ -116,14 +118,14 @@ def _matrix(g: Graph, labels: dict[Hashable, int], links: dict[Hashable, int]) -
 
 
 def _isomorphic(a: _Matrix, b: _Matrix) -> bool:
-    """By colours of neighbourhoods, then by trying nodes of one colour one after the other."""
+    """By colours of neighbourhoods, then by trying the nodes of one colour in turn."""
     if len(a.labels) != len(b.labels) or (a.edges > 0).sum() != (b.edges > 0).sum():
         return False
     return _matched(np.concatenate([a.labels, b.labels]), a.edges, b.edges)
 
 
 def _matched(colours: np.ndarray, A: np.ndarray, B: np.ndarray) -> bool:
-    """Whether a matching of nodes that keeps colours keeps all edges; nodes of A come first in `colours`."""
+    """Whether some matching of nodes preserves colours and edges; nodes of A come first in `colours`."""
     n = len(A)
     colours = _refined(colours, A, B)
     mine, theirs = colours[:n], colours[n:]
@@ -144,13 +146,14 @@ def _matched(colours: np.ndarray, A: np.ndarray, B: np.ndarray) -> bool:
 
 
 def _refined(colours: np.ndarray, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Colours until those of the neighbours tell no more, named alike in both graphs."""
+    """Colours refined by those of the neighbours until they are stable, with common names in both graphs."""
     n = len(A)
     names = np.unique(colours, return_inverse=True)[1].ravel()
     while True:
         size = int(names.max()) + 1
-        seen = [np.sort(E * size + own[None, :], axis=1) for E, own in ((A, names[:n]), (B, names[n:]))]
-        rows = np.column_stack([names, np.concatenate(seen)])
+        of_first = np.sort(A * size + names[None, :n], axis=1)
+        of_second = np.sort(B * size + names[None, n:], axis=1)
+        rows = np.column_stack([names, np.concatenate([of_first, of_second])])
         finer = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
         if int(finer.max()) + 1 == size:
             return np.asarray(finer)
@@ -158,21 +161,24 @@ def _refined(colours: np.ndarray, A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 
 class _Edits:
-    """The fewest edits from a to b: nodes of a are sent to nodes of b, or to none, one after the other.
+    """The fewest edits from a to b, by branch and bound: nodes of a are mapped to nodes of b, or deleted, in turn.
 
-    Edits are counted as soon as both ends of an edge are decided. What is still to come costs at least what the labels
-    of the nodes that are left ask for, and the number of edges among them: a branch that cannot beat the best is left.
+    Edits of an edge are counted once both of its ends are decided. The remaining edits are at least those that the
+    labels of the remaining nodes and the numbers of their edges need; branches that cannot improve are cut.
     """
 
     def __init__(self, a: _Matrix, b: _Matrix, seconds: float) -> None:
         if len(a.labels) > len(b.labels):
-            a, b = b, a  # edits can be undone
-        order = np.argsort(-(a.edges > 0).sum(axis=1), kind="stable")
-        self.x, self.A = a.labels[order].tolist(), a.edges[np.ix_(order, order)].tolist()
-        self.z, self.B = b.labels.tolist(), b.edges.tolist()
-        self.n, self.m = len(self.x), len(self.z)
+            a, b = b, a  # the distance is symmetric
+        order = np.argsort(-(a.edges > 0).sum(axis=1), kind="stable")  # nodes with many edges first
+        self.x = a.labels[order].tolist()
+        self.A = a.edges[np.ix_(order, order)].tolist()
+        self.z = b.labels.tolist()
+        self.B = b.edges.tolist()
+        self.n = len(self.x)
+        self.m = len(self.z)
         self.deadline = time.monotonic() + seconds
-        self.seen = 0
+        self.calls = 0
         self.complete = True
         total = sum(entry > 0 for E in (self.A, self.B) for row in E for entry in row) // 2
         self.best = self.n + self.m + total
@@ -181,33 +187,33 @@ class _Edits:
     def solve(self) -> tuple[float, float]:
         """(fewest edits found, lower bound)."""
         lower = self._ahead(0, [], list(range(self.m)))
-        self._send(0, [], list(range(self.m)), 0)
+        self._map(0, [], list(range(self.m)), 0)
         return float(self.best), float(self.best if self.complete else lower)
 
     def _edges_after(self, i: int) -> int:
-        """Edges of a with an end that is not decided after i nodes."""
+        """The number of edges of a with an undecided end after i nodes."""
         return sum(self.A[u][v] > 0 for u in range(self.n) for v in range(max(u + 1, i), self.n))
 
     def _ahead(self, i: int, images: list[int], free: list[int]) -> int:
-        """Edits that nodes i, i + 1, … will need at least."""
-        left, mine = self.n - i, dict.fromkeys(self.x[i:], 0)
-        for u in range(i, self.n):
-            mine[self.x[u]] += 1
-        shared = 0
+        """A lower bound of the edits for nodes i, i + 1, …"""
+        unmatched = dict.fromkeys(self.x[i:], 0)  # how often each label remains; `Counter` takes twice the time
+        for label in self.x[i:]:
+            unmatched[label] += 1
+        common = 0
         for v in free:
-            if mine.get(self.z[v], 0) > 0:
-                mine[self.z[v]] -= 1
-                shared += 1
-        nodes = max(left, len(free)) - shared
+            if unmatched.get(self.z[v], 0) > 0:
+                unmatched[self.z[v]] -= 1
+                common += 1
+        nodes = max(self.n - i, len(free)) - common
         used = [v for v in images if v >= 0]
         edges = sum(self.B[u][v] > 0 for k, u in enumerate(free) for v in free[k + 1 :])
         edges += sum(self.B[u][v] > 0 for u in free for v in used)
         return int(nodes + abs(edges - self.edges_left[i]))
 
-    def _send(self, i: int, images: list[int], free: list[int], cost: int) -> None:
-        """Every way to send node i; images[u] is −1 where u is taken out."""
-        self.seen += 1
-        if self.seen % 256 == 0 and time.monotonic() > self.deadline:
+    def _map(self, i: int, images: list[int], free: list[int], cost: int) -> None:
+        """Try every image of node i; images[u] is −1 where u is deleted."""
+        self.calls += 1
+        if self.calls % _CALLS_PER_LOOK == 0 and time.monotonic() > self.deadline:
             self.complete = False
         if not self.complete:
             return
@@ -217,14 +223,15 @@ class _Edits:
             return
         ways = []
         for v in free:
-            step = (self.x[i] != self.z[v]) + sum(
-                (self.A[i][u] != (self.B[v][w] if w >= 0 else 0)) for u, w in enumerate(images)
+            edits = (self.x[i] != self.z[v]) + sum(
+                self.A[i][u] != (self.B[v][w] if w >= 0 else 0) for u, w in enumerate(images)
             )
-            ways.append((cost + step, v))
-        ways.append((cost + 1 + sum(self.A[i][u] > 0 for u in range(i)), -1))
+            ways.append((cost + edits, v))
+        deleted = 1 + sum(self.A[i][u] > 0 for u in range(i))
+        ways.append((cost + deleted, -1))
         for total, v in sorted(ways, key=lambda way: way[0]):
             if total >= self.best:
                 break
             rest = [w for w in free if w != v]
             if total + self._ahead(i + 1, [*images, v], rest) < self.best:
-                self._send(i + 1, [*images, v], rest, total)
+                self._map(i + 1, [*images, v], rest, total)

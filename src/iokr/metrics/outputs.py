@@ -11,7 +11,16 @@ from iokr._validation.arguments import check_integer, check_number, check_number
 from iokr.data.frames import EXACT, check_frame, frame_of
 from iokr.data.objects import as_array, equal_entries, is_numeric, keys
 
-__all__ = ["check_compared", "f1_samples", "hamming", "mean_rank", "rbf_loss", "subset_accuracy", "top_k_accuracy"]
+__all__ = [
+    "check_compared",
+    "check_finite",
+    "f1_samples",
+    "hamming",
+    "mean_rank",
+    "rbf_loss",
+    "subset_accuracy",
+    "top_k_accuracy",
+]
 
 
 def rbf_loss(y_true: Any, y_pred: Any, *, gamma: float = 1.0) -> float:
@@ -31,12 +40,12 @@ def rbf_loss(y_true: Any, y_pred: Any, *, gamma: float = 1.0) -> float:
     """
     gamma = check_number(gamma, "gamma", minimum=0.0, strict=True)
     Y, Z = _pair(y_true, y_pred)
-    with unwarned():  # far apart is far apart: the loss is 2
+    with unwarned():  # where the squared distance overflows, the loss is 2
         return float(np.mean(2 - 2 * np.exp(-gamma * ((Y - Z) ** 2).sum(axis=1))))
 
 
 def hamming(y_true: Any, y_pred: Any) -> float:
-    """(1/nq) Σ_ij 1{y_ij ≠ ŷ_ij}: fraction of labels that are wrong.
+    """(1/nq) Σ_ij 1{y_ij ≠ ŷ_ij}: the fraction of labels that are wrong.
 
     Examples
     --------
@@ -45,8 +54,9 @@ def hamming(y_true: Any, y_pred: Any) -> float:
     0.25
     """
     Y, Z = _pair(y_true, y_pred)
-    if max(np.abs(Y).max(initial=0.0), np.abs(Z).max(initial=0.0)) >= EXACT:  # floats may have rounded whole numbers
-        Y, Z = (_entries(y).reshape(Y.shape) for y in (y_true, y_pred))
+    if max(np.abs(Y).max(initial=0.0), np.abs(Z).max(initial=0.0)) >= EXACT:  # integers that floats may have rounded
+        Y = _entries(y_true).reshape(Y.shape)
+        Z = _entries(y_pred).reshape(Z.shape)
     return float(np.mean(~equal_entries(Y, Z)))
 
 
@@ -62,17 +72,16 @@ def f1_samples(y_true: Any, y_pred: Any) -> float:
     Y, Z = _pair(y_true, y_pred)
     for name, sets in (("y_true", Y), ("y_pred", Z)):
         if np.any((sets != 0) & (sets != 1)):
-            raise ValueError(f"`{name}` must hold label sets, rows of 0 and 1, not scores; cut these at a threshold.")
+            raise ValueError(f"`{name}` must hold label sets, rows of 0 and 1; apply a threshold to scores first.")
     Y, Z = Y != 0, Z != 0
     sizes = Y.sum(axis=1) + Z.sum(axis=1)
     return float(np.mean(np.where(sizes > 0, 2 * (Y & Z).sum(axis=1) / np.maximum(sizes, 1), 1.0)))
 
 
 def subset_accuracy(y_true: Any, y_pred: Any) -> float:
-    """(1/n) Σ_i 1{y_i = ŷ_i}: fraction of outputs that are right as a whole, be they label sets, words or rankings.
+    """(1/n) Σ_i 1{y_i = ŷ_i}: the fraction of outputs that are predicted exactly: label sets, words, rankings.
 
-    Rows of numbers are equal when all their entries are (NaN equals NaN); other objects as Python says, lists and
-    arrays by their entries.
+    Rows of numbers are equal if all their entries are (NaN equals NaN), lists and arrays too, other objects by `==`.
 
     Parameters
     ----------
@@ -90,7 +99,7 @@ def subset_accuracy(y_true: Any, y_pred: Any) -> float:
 
 
 def top_k_accuracy(ranks: Any, k: int = 1) -> float:
-    """fraction of ranks ≤ k; ranks as `cross_val_rank` gives them, infinite where the truth was no candidate.
+    """The fraction of ranks ≤ k; ranks as from `cross_val_rank`, infinite where the truth was not a candidate.
 
     Examples
     --------
@@ -103,7 +112,7 @@ def top_k_accuracy(ranks: Any, k: int = 1) -> float:
 
 
 def mean_rank(ranks: Any) -> float:
-    """mean of the ranks of the true outputs, 1 being best.
+    """The mean rank of the true outputs; 1 is best.
 
     Examples
     --------
@@ -115,13 +124,13 @@ def mean_rank(ranks: Any) -> float:
 
 
 def check_compared(y_true: Any, y_pred: Any) -> int:
-    """As many outputs as predictions, and in frames the same columns."""
+    """The same number of outputs and predictions, and in frames the same columns."""
     check_frame(frame_of(y_true), y_pred, "y_pred", "y_true")
     return check_same_length(y_true, y_pred, "y_true", "y_pred")
 
 
 def _flat(y: Any) -> Any:
-    """A column of numbers as these numbers, which is how plain ones come."""
+    """A column of numbers as a sequence of numbers."""
     column = is_array(y) and len(y.shape) == 2 and y.shape[1] == 1 and is_numeric(y)
     return y[:, 0] if column else y
 
@@ -133,20 +142,29 @@ def _ranks(ranks: Any) -> np.ndarray:
     return values
 
 
+def check_finite(values: np.ndarray, name: str) -> None:
+    """Numbers, not NaN or infinite."""
+    if not np.isfinite(values).all():
+        odd = "NaN" if np.isnan(values).any() else "infinity"
+        raise ValueError(f"`{name}` contains {odd}; leave such rows out.")
+
+
+def _rows(y: Any, name: str) -> np.ndarray:
+    values = check_numbers(y, name)
+    return values[:, None] if values.ndim == 1 else values
+
+
 def _entries(y: Any) -> np.ndarray:
-    """Numbers as they are given."""
+    """Numbers in their own dtype."""
     return np.asarray(y.toarray() if is_sparse(y) else as_array(y))
 
 
 def _pair(y_true: Any, y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Both as float matrices of one shape."""
+    """Both as float matrices of the same shape."""
     check_compared(y_true, y_pred)
-    Y, Z = check_numbers(y_true, "y_true"), check_numbers(y_pred, "y_pred")
-    Y, Z = (y[:, None] if y.ndim == 1 else y for y in (Y, Z))
-    for name, values in (("y_true", Y), ("y_pred", Z)):
-        if not np.isfinite(values).all():
-            odd = "NaN" if np.isnan(values).any() else "infinity"
-            raise ValueError(f"`{name}` contains {odd}; leave such rows out.")
+    Y, Z = _rows(y_true, "y_true"), _rows(y_pred, "y_pred")
+    check_finite(Y, "y_true")
+    check_finite(Z, "y_pred")
     if Y.shape != Z.shape:
         raise ValueError(f"`y_true` has shape {Y.shape} but `y_pred` has {Z.shape}; they must be the same.")
     return Y, Z

@@ -1,7 +1,8 @@
-"""How well scores rank the linked pairs before the others; always beside the fraction of pairs that are linked.
+"""How well scores rank linked pairs before the others; to be read with the prevalence, the fraction of linked pairs.
 
-`truth` and `scores` are two lists with an entry per pair, or two square matrices, of which the entries i < j count:
-self-pairs are never scored. A pair is linked where `truth` is positive, and not where it is 0.
+`truth` and `scores` are two lists with an entry per pair, or two square matrices, of which the entries i < j are used:
+self-pairs are never scored. A pair is linked where `truth` is positive, and not linked where it is 0. Ranking by the
+sorted values alone is several times faster than by `sklearn.metrics`, which sorts indices, and all metrics share it.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ def roc_auc_pairs(truth: Any, scores: Any, *, where: Any = None) -> float:
     scores : array of the same shape
         Higher means a link.
     where : boolean array of the same shape, default=None
-        The pairs that count; None is all. Of matrices only i < j are read.
+        The pairs to use; None is all. Of matrices only entries i < j are used.
 
     Returns
     -------
     auc : float
-        NaN when no pair, or every pair, is linked.
+        NaN if no pair, or every pair, is linked.
 
     Examples
     --------
@@ -49,10 +50,10 @@ def roc_auc_pairs(truth: Any, scores: Any, *, where: Any = None) -> float:
 
 
 def average_precision_pairs(truth: Any, scores: Any, *, where: Any = None) -> float:
-    """Σ_k (R_k − R_{k−1}) P_k over the distinct scores, best first: area under the precision-recall curve.
+    """Σ_k (R_k − R_{k−1}) P_k over the distinct scores in descending order: area under the precision-recall curve.
 
-    Arguments are those of `roc_auc_pairs`. Chance is the prevalence, `prevalence_pairs`, so a value says little without
-    it; NaN when no pair is linked.
+    Arguments as in `roc_auc_pairs`. A random ranking has the prevalence, `prevalence_pairs`; compare with it. NaN if no
+    pair is linked.
 
     Examples
     --------
@@ -64,9 +65,9 @@ def average_precision_pairs(truth: Any, scores: Any, *, where: Any = None) -> fl
 
 
 def precision_at_k(truth: Any, scores: Any, k: int, *, where: Any = None) -> float:
-    """fraction of links among the k pairs with the highest scores; among equal scores, its mean over all orders.
+    """The fraction of links among the k pairs with the highest scores; the mean over all orders of equal scores.
 
-    Arguments are those of `roc_auc_pairs`; k is at most the number of pairs.
+    Arguments as in `roc_auc_pairs`; k is at most the number of pairs.
 
     Examples
     --------
@@ -82,9 +83,9 @@ def precision_at_k(truth: Any, scores: Any, k: int, *, where: Any = None) -> flo
 
 
 def early_precision(truth: Any, scores: Any, *, where: Any = None) -> float:
-    """precision among the first E pairs, E the number of links: what fraction of a network of the true size is right.
+    """Precision among the first E pairs, E the number of links: the accuracy of a predicted network of the true size.
 
-    Arguments are those of `roc_auc_pairs`. Chance is the prevalence; NaN when no pair is linked.
+    Arguments as in `roc_auc_pairs`. A random ranking has the prevalence. NaN if no pair is linked.
 
     Examples
     --------
@@ -96,9 +97,9 @@ def early_precision(truth: Any, scores: Any, *, where: Any = None) -> float:
 
 
 def prevalence_pairs(truth: Any, *, where: Any = None) -> float:
-    """fraction of pairs that are linked: what average precision and precision are at random.
+    """The fraction of pairs that are linked: average precision and precision of a random ranking.
 
-    Arguments are those of `roc_auc_pairs`.
+    Arguments as in `roc_auc_pairs`.
 
     Examples
     --------
@@ -110,9 +111,9 @@ def prevalence_pairs(truth: Any, *, where: Any = None) -> float:
 
 
 def pair_metrics(truth: Any, scores: Any, *, where: Any = None) -> dict[str, float]:
-    """All metrics of one ranking of pairs, prevalence among them, from one sort.
+    """All metrics of a ranking of pairs, including the prevalence, from one sort.
 
-    Arguments are those of `roc_auc_pairs`; the keys of the result are `roc_auc`, `average_precision`,
+    Arguments as in `roc_auc_pairs`; the keys of the result are `roc_auc`, `average_precision`,
     `early_precision`, `prevalence`, `n_pairs` and `n_links`.
 
     Examples
@@ -133,10 +134,10 @@ def pair_metrics(truth: Any, scores: Any, *, where: Any = None) -> dict[str, flo
 
 
 class _Curve(NamedTuple):
-    """How many pairs, and how many links among them, score above, and at least as high as, each link; then all pairs.
+    """The numbers of pairs, and of links among them, above and at least at the score of each link; then all pairs.
 
-    Scores best first, equal ones once. Between these points the number of links stays, or, among equal scores, grows
-    evenly: no curve bends elsewhere.
+    Scores descend, equal ones appear once. Between these points the number of links is constant or, among equal scores,
+    linear: the curves are piecewise linear with these knots.
     """
 
     pairs: np.ndarray
@@ -144,47 +145,57 @@ class _Curve(NamedTuple):
 
 
 def _curve(truth: Any, scores: Any, where: Any) -> _Curve:
-    found, values = _dense(truth, "truth"), _dense(scores, "scores")
-    linked = found != 0
-    if linked.shape != values.shape:
-        raise ValueError(f"`truth` has shape {linked.shape} but `scores` has {values.shape}; they must be the same.")
-    counted = np.ones(linked.shape, dtype=bool) if where is None else check_mask(where, "where", linked.shape)
-    if linked.ndim == 2:
-        if linked.shape[0] != linked.shape[1]:
+    linked, values = _check_pairs(truth, scores, where)
+    levels, counts = np.unique(values[linked], return_counts=True)
+    descending, counts = levels[::-1], counts[::-1]
+    ordered, n = np.sort(values), len(values)
+    above = n - np.searchsorted(ordered, descending, side="right")
+    at_least = n - np.searchsorted(ordered, descending, side="left")
+    links = np.cumsum(counts)
+    n_links = links[-1] if len(links) else 0
+    pairs = np.append(np.column_stack([above, at_least]).ravel(), n)
+    found = np.append(np.column_stack([links - counts, links]).ravel(), n_links)
+    knots = np.append(pairs[1:] > pairs[:-1], True) & (pairs > 0)
+    return _Curve(pairs[knots], found[knots])
+
+
+def _check_pairs(truth: Any, scores: Any, where: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Whether each of the pairs is linked, and its score, as two lists."""
+    known, values = _dense(truth, "truth"), _dense(scores, "scores")
+    if known.shape != values.shape:
+        raise ValueError(f"`truth` has shape {known.shape} but `scores` has {values.shape}; they must be the same.")
+    used = np.ones(known.shape, dtype=bool) if where is None else check_mask(where, "where", known.shape)
+    if known.ndim == 2:
+        if known.shape[0] != known.shape[1]:
             raise ValueError(
-                f"Matrices of pairs must be square, got shape {linked.shape}; for a block pass lists, `matrix.ravel()`."
+                f"Matrices of pairs must be square, got shape {known.shape}; for a block pass lists, `matrix.ravel()`."
             )
-        _check_above(linked, "truth")
-        _check_above(counted, "where")
-        counted = np.triu(counted, k=1)
-    if not np.isfinite(found[counted]).all():
-        odd = "NaN" if np.isnan(found[counted]).any() else "infinity"
-        raise ValueError(f"`truth` contains {odd}: some pairs are neither linked nor not; leave them out with `where`.")
-    if np.any(found[counted] < 0):
+        _check_above(known != 0, "truth")
+        _check_above(used, "where")
+        used = np.triu(used, k=1)
+    known, values = known[used], values[used].astype(np.float64)
+    if not np.isfinite(known).all():
+        odd = "NaN" if np.isnan(known).any() else "infinity"
+        raise ValueError(
+            f"`truth` contains {odd}: whether some pairs are linked is unknown; exclude them with `where`."
+        )
+    if np.any(known < 0):
         raise ValueError(
             "`truth` must be 0 where a pair is not linked, and positive where it is, but some entries are "
             "negative; for -1 and 1 write `truth > 0`."
         )
-    linked, values = linked[counted], values[counted].astype(np.float64)
     if not len(values):
         raise ValueError("There are no pairs to rank.")
     if np.isnan(values).any():
-        raise ValueError("`scores` contains NaN: some pairs have no score; leave them out with `where`.")
-    levels, counts = np.unique(values[linked], return_counts=True)
-    order, n = np.sort(values), len(values)  # values alone: several times faster than their order
-    above, least = (n - np.searchsorted(order, levels[::-1], side=side) for side in ("right", "left"))
-    links = np.cumsum(counts[::-1])
-    pairs = np.append(np.column_stack([above, least]).ravel(), n)
-    found = np.append(np.column_stack([links - counts[::-1], links]).ravel(), links[-1] if len(links) else 0)
-    there = np.append(pairs[1:] > pairs[:-1], True) & (pairs > 0)
-    return _Curve(pairs[there], found[there])
+        raise ValueError("`scores` contains NaN: some pairs have no score; exclude them with `where`.")
+    return known != 0, values
 
 
 def _check_above(matrix: np.ndarray, name: str) -> None:
-    """Symmetric, or only above the diagonal: entries below it alone would be overlooked."""
+    """Symmetric, or zero below the diagonal, where entries are not used."""
     if np.any(np.tril(matrix, k=-1).T & ~matrix):
         raise ValueError(
-            f"`{name}` has entries below the diagonal that are not above it, but pairs are read at i < j only; give a "
+            f"`{name}` has entries below the diagonal that are not above it, but only pairs i < j are used; give a "
             "symmetric matrix."
         )
 

@@ -34,9 +34,9 @@ def decoded_scorer(
 ) -> DecodedScorer:
     """score = ± metric(y, ŷ), ŷ = model.predict(X, candidates): larger is better, whatever the output kernel.
 
-    What `score` gives, R² in the output feature space, is another quantity under every output kernel: a kernel that
-    cannot tell outputs apart is the easiest to predict. A loss between the true and the decoded output has the same
-    meaning under all of them, so `GridSearchCV` can search output kernels, embeddings and decoders with it.
+    The default `score`, R² in the output feature space, cannot be compared between output kernels: a kernel that does
+    not distinguish outputs is the easiest to predict. A loss between the true and the decoded output can, so
+    `GridSearchCV` can search output kernels, embeddings and decoders with it.
 
     Parameters
     ----------
@@ -44,17 +44,17 @@ def decoded_scorer(
         `"f1_samples"`, `"hamming"`, `"subset_accuracy"`, `"kendall_tau"`, `"edit_distance"`, `"character_accuracy"`,
         `"isomorphic_accuracy"`, `"tree_edit_distance"` or `"rbf_loss"`, or a function of y and ŷ that returns a number.
     candidates : sequence, default=None
-        Among which `predict` searches, the same for all inputs; None leaves it to the decoder.
+        The candidates of `predict`, the same for all inputs; None is the default of the decoder.
     greater_is_better : bool, default=None
-        Whether a large metric is good. Known for those above; needed for another function.
+        Whether larger values are better. Known for the metrics above; required for other functions.
     **options :
-        Passed to the metric, as `gamma=0.1` for `rbf_loss`.
+        Passed to the metric, such as `gamma=0.1` for `rbf_loss`.
 
     Returns
     -------
     scorer : DecodedScorer
-        For `scoring=` of `GridSearchCV`, `cross_val_score` and their like. Losses come out negative, as scikit-learn's
-        `neg_` scores do.
+        For `scoring=` of `GridSearchCV`, `cross_val_score` and similar. Losses are negated, as in scikit-learn's `neg_`
+        scores.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def decoded_scorer(
     sign = _SIGNS.get(metric)
     if greater_is_better is None and sign is None:
         raise ValueError(
-            f"`greater_is_better` must be True or False for the metric {_name(metric)}: it is not known to be a loss."
+            f"`greater_is_better` must be True or False for the metric {_name(metric)}, which is not a known one."
         )
     if greater_is_better is not None:
         greater = bool(check_choice(greater_is_better, "greater_is_better", (True, False)))
@@ -89,7 +89,7 @@ def decoded_scorer(
 
 
 class DecodedScorer:
-    """± metric(y, model.predict(X)): of `decoded_scorer`, a function of (model, X, y) that copies and pickles.
+    """± metric(y, model.predict(X)), as made by `decoded_scorer`: a function of (model, X, y) that can be pickled.
 
     Examples
     --------
@@ -103,7 +103,10 @@ class DecodedScorer:
     """
 
     def __init__(self, metric: Callable[..., float], sign: int, candidates: Any, options: dict[str, Any]) -> None:
-        self.metric, self.sign, self.candidates, self.options = metric, sign, candidates, options
+        self.metric = metric
+        self.sign = sign
+        self.candidates = candidates
+        self.options = options
 
     def __call__(self, model: Any, X: Any, y: Any) -> float:
         """± metric(y, model.predict(X))."""

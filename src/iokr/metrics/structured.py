@@ -19,10 +19,11 @@ __all__ = ["character_accuracy", "edit_distance", "fgw", "kendall_tau"]
 
 
 def kendall_tau(y_true: Any, y_pred: Any) -> float:
-    """mean over rankings of (concordant − discordant) / √(pairs not tied in y · pairs not tied in ŷ): Kendall's τ_b.
+    """Mean over rankings of (concordant − discordant) / √(pairs not tied in y · pairs not tied in ŷ): Kendall's τ_b.
 
-    Rankings are rank vectors, as for the kernel `Kendall`: the lowest is the best, equal numbers are ties. Pairs with
-    an item that has no rank (NaN) in either ranking are left out; a ranking without any untied pair counts 0.
+    Rankings are rank vectors, as for the kernel `Kendall`: the lowest rank is the best, equal ranks are ties. Pairs
+    with an unranked item (NaN) in either ranking are left out; a ranking without untied pairs has τ_b = 0. All
+    rankings at once, unlike `scipy.stats.kendalltau`.
 
     Parameters
     ----------
@@ -39,7 +40,8 @@ def kendall_tau(y_true: Any, y_pred: Any) -> float:
     Z = check_rankings(y_pred, Y.shape[1])
     first, second = np.triu_indices(Y.shape[1], 1)
     with np.errstate(invalid="ignore"):
-        a, b = (np.sign(ranks[:, first] - ranks[:, second]) for ranks in (Y, Z))
+        a = np.sign(Y[:, first] - Y[:, second])
+        b = np.sign(Z[:, first] - Z[:, second])
     known = ~np.isnan(a) & ~np.isnan(b)
     a, b = np.where(known, a, 0.0), np.where(known, b, 0.0)
     untied = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))
@@ -47,7 +49,7 @@ def kendall_tau(y_true: Any, y_pred: Any) -> float:
 
 
 def edit_distance(y_true: Any, y_pred: Any) -> float:
-    """mean over pairs of the fewest insertions, deletions and substitutions that turn y into ŷ (Levenshtein).
+    """Mean over pairs of the fewest insertions, deletions and substitutions that turn y into ŷ (Levenshtein).
 
     Parameters
     ----------
@@ -66,13 +68,13 @@ def edit_distance(y_true: Any, y_pred: Any) -> float:
 
 
 def _sequences(y: Any, name: str) -> list[Sequence[Hashable]]:
-    """Strings, or lists of entries; what is no sequence is refused by its number."""
+    """Strings, or lists of entries; an object that is not a sequence is reported by its index."""
     with error_context(name):
         return hashable_sequences(y)
 
 
 def character_accuracy(y_true: Any, y_pred: Any) -> float:
-    """Σ_i #{t : y_it = ŷ_it} / Σ_i |y_i|: fraction of the letters that are right at their positions.
+    """Σ_i #{t : y_it = ŷ_it} / Σ_i |y_i|: the fraction of letters that are right at their positions.
 
     Parameters
     ----------
@@ -86,7 +88,7 @@ def character_accuracy(y_true: Any, y_pred: Any) -> float:
     """
     check_compared(y_true, y_pred)
     with error_context("y_true"):
-        sequences_of(y_true)  # none is empty
+        sequences_of(y_true)  # rejects empty ones
     pairs = list(zip(_sequences(y_true, "y_true"), _sequences(y_pred, "y_pred"), strict=True))
     right = sum(a == b for y, z in pairs for a, b in zip(y, z, strict=False))
     return float(right / sum(len(y) for y, _ in pairs))
@@ -100,12 +102,12 @@ def fgw(
     labels: Sequence[Any] | None = None,
     edge_labels: Sequence[Any] | None = None,
 ) -> float:
-    """mean of min_P (1 − α)⟨M, P⟩ + α Σ |C_ij − C'_kl|² P_ik P_jl: fused Gromov–Wasserstein distance between graphs.
+    """Mean of min_P (1 − α)⟨M, P⟩ + α Σ |C_ij − C'_kl|² P_ik P_jl: fused Gromov–Wasserstein distance between graphs.
 
-    P matches the nodes of two graphs, softly, each node weighing as much as every other of its graph. M has squared
-    distances of labels: categories are 2 apart where they differ, labels that are floats or rows of floats are
-    coordinates. C is the adjacency, which may be soft; where edges have labels, a fraction for each label. The best of
-    a few local searches, the same each time. Needs POT, of the extra `graph`.
+    P is a soft matching of the nodes of two graphs, with equal weights of the nodes of a graph. M contains squared
+    distances of labels: 2 between different categories; labels that are floats or rows of floats are coordinates. C is
+    the adjacency, which may be soft; where edges have labels, it is a fraction for each label. The best of a few
+    deterministic local searches. Needs POT, of the extra `graph`.
 
     Parameters
     ----------

@@ -16,10 +16,11 @@ __all__ = ["tree_edit_distance"]
 
 
 def tree_edit_distance(y_true: Any, y_pred: Any, *, label: str = "label") -> float:
-    """mean over pairs of the fewest nodes relabelled, put in and taken out that turn the ordered tree y into ŷ.
+    """Mean over pairs of the fewest relabelled, inserted and deleted nodes that turn the ordered tree y into ŷ.
 
-    A node that is taken out leaves its children to its parent, one that is put in takes neighbouring children over.
-    The order of children counts; without it the distance is NP-hard. Exact, in |y||ŷ| times leaves or depth of each.
+    The children of a deleted node become children of its parent; an inserted node adopts neighbouring children. The
+    order of children matters; without it the distance is NP-hard. Exact; the cost is |y||ŷ| times the smaller of leaves
+    and depth of each.
 
     Parameters
     ----------

@@ -14,9 +14,10 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from pandas import DataFrame
 
-from iokr import IOKR, IOKRCV, CandidateSets, Conformal, LinkPredictorCV
-from iokr.kernels import RBF, Aligned, Delta, Linear, Normalized
+from iokr import IOKR, IOKRCV, CandidateSets, Conformal, FunctionalCV, LinkPredictorCV
+from iokr.kernels import ARD, RBF, Aligned, Delta, Linear, Normalized
 from iokr.manifolds import Laplacian
 from iokr.metrics import CoverageDisplay, PathDisplay, PredictionDisplay, RankDisplay, WeightsDisplay
 from iokr.operator_kernels import Decomposable
@@ -54,17 +55,20 @@ def test_path_has_a_curve_for_each_kernel_and_marks_the_best():
     assert display.ax_.get_ylabel() == "leave-one-out error" and display.ax_.get_xscale() == "log"
 
 
-def test_path_over_strengths_folds_and_links():
+def test_path_over_weights_folds_links_and_curves():
     manifold_weights = IOKRCV(RBF(0.5), alphas=(0.1, 1.0), manifold_weights=(0.0, 0.1), manifold=Laplacian(0.1)).fit(
         X, Y
     )
     assert PathDisplay.from_estimator(manifold_weights).labels == ["manifold weight 0", "manifold weight 0.1"]
     folds = PathDisplay.from_estimator(IOKRCV(alphas=(0.1, 1.0), cv=3).fit(X, Y))
-    assert folds.ylabel == "error of folds" and folds.labels == ["RBF()"]
+    assert folds.ylabel == "cross-validation error" and folds.labels == ["RBF()"]
     W = (np.abs(X[:, :1] - X[:, 0]) < 0.3).astype(float) - np.eye(40)
     links = LinkPredictorCV([RBF(0.1), RBF(1.0)], alphas=(0.1, 1.0)).fit(X, W)
     display = drawn(PathDisplay.from_estimator(links))
     assert display.ylabel == "score" and display.values.max() == display.values[display.best]
+    curves = FunctionalCV(RBF(1.0), alphas=(0.1, 1.0), curve_kernel=[RBF(1.0), RBF(9.0)]).fit(X, np.cumsum(Y, axis=1))
+    names = PathDisplay.from_estimator(curves).labels
+    assert names == ["curve kernel RBF(gamma=1.0)", "curve kernel RBF(gamma=9.0)"]
     named = PathDisplay.from_estimator(links, labels=["wide", "narrow"], linestyle="--")
     assert [line.get_label() for line in named.lines_] == ["wide", "narrow"]
     marked = PathDisplay([0.1, 1.0], [[1.0, 2.0]], ["one"], (0, 0), chosen=0.3).plot()
@@ -115,7 +119,7 @@ def test_coverage_against_the_level():
     assert_allclose(display.coverage, [sets.contains(X[25:], Y[25:], c).mean() for c in (0.5, 0.8, 0.9)])
     low, high = display.interval()
     assert np.all((low >= 0) & (low <= display.coverage) & (display.coverage <= high) & (high <= 1))
-    assert display.ax_.get_xlabel() == "coverage asked for"
+    assert display.ax_.get_xlabel() == "requested coverage"
     with pytest.raises(TypeError, match="Conformal"):
         CoverageDisplay.from_estimator(IOKR().fit(X, Y), X, Y)
 
@@ -165,20 +169,15 @@ def test_weights_of_kernels():
 
 
 def test_widths_of_features():
-    class Widths:
-        gammas = (0.5, 2.0, 0.0)
-        is_fitted = True
-
-    class Model:
-        kernel_ = Widths()
-        feature_names_in_ = ("height", "age", "noise")
-
-    display = drawn(WeightsDisplay.from_estimator(Model()))
+    frame = DataFrame(np.column_stack([X, X[:, 0]]), columns=["height", "age", "noise"])
+    display = drawn(WeightsDisplay.from_estimator(IOKR(ARD((0.5, 2.0, 0.0))).fit(frame, Y)))
     assert display.labels == ["height", "age", "noise"] and display.xlabel == "gamma"
     assert_allclose(display.values, [0.5, 2.0, 0.0])
+    inside = WeightsDisplay.from_estimator(IOKR(Normalized(ARD((0.5, 2.0)))).fit(X, Y))
+    assert inside.labels == ["feature 0", "feature 1"]
 
 
-def test_nothing_learned_is_said():
+def test_a_kernel_without_weights_is_rejected():
     with pytest.raises(TypeError, match="neither weights nor widths"):
         WeightsDisplay.from_estimator(IOKR(Normalized(RBF(1.0))).fit(X, Y))
     with pytest.raises(ValueError, match="list of"):

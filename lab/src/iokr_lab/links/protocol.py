@@ -67,7 +67,7 @@ def measures_of(truth: Any, scores: Any, where: Any = None) -> dict[str, float]:
 def scored(truth: Any, scores: Any) -> dict[str, Any]:
     """Both areas and both curves."""
     curves = Curves.of(truth, scores)
-    return {**measures_of(truth, scores), "found": curves.found, "precision": curves.precision}
+    return {**measures_of(truth, scores), "found": curves.roc, "precision": curves.precision}
 
 
 def known_new(model: Any, K: Matrix, W: Any, train: NDArray[Any], test: NDArray[Any]) -> tuple[Matrix, float]:
@@ -213,7 +213,7 @@ def curves_figure(curves: Mapping[str, Curves], prevalence: float, caption: str,
     def draw(canvas: Canvas) -> None:
         roc, precision = canvas.subplots(2, 1)
         for name, curve in curves.items():
-            roc.plot(100 * GRID, 100 * curve.found, **look(name), label=name)
+            roc.plot(100 * GRID, 100 * curve.roc, **look(name), label=name)
             precision.plot(100 * GRID, 100 * curve.precision, **look(name))
         roc.plot([0, 100], [0, 100], color=MUTED, linewidth=0.6)
         precision.axhline(100 * prevalence, color=MUTED, linewidth=0.6)

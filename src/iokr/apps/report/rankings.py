@@ -30,7 +30,7 @@ def ranking_figures(
         axes.plot([0, 100], [0, 100], color=MUTED, linewidth=0.6)
         for name, curve in curves.items():
             colour, style = styles[name]
-            axes.plot(100 * GRID, 100 * curve.found, style, color=colour, label=name)
+            axes.plot(100 * GRID, 100 * curve.roc, style, color=colour, label=name)
         axes.set(xlabel="false alarms (%)", ylabel="links found (%)", xlim=(0, 100), ylim=(0, 100))
         canvas.legend(loc="outside upper center", ncols=1)
 
@@ -54,6 +54,6 @@ def curves_tsv(curves: Mapping[str, Curves]) -> str:
     """Both curves of every ranking, one row for each point."""
     lines = ["setting\tcurve\tx\ty"]
     for setting, curve in curves.items():
-        lines += [f"{setting}\troc\t{x:.4g}\t{y:.6g}" for x, y in zip(GRID, curve.found, strict=True)]
+        lines += [f"{setting}\troc\t{x:.4g}\t{y:.6g}" for x, y in zip(GRID, curve.roc, strict=True)]
         lines += [f"{setting}\tprecision-recall\t{x:.4g}\t{y:.6g}" for x, y in zip(GRID, curve.precision, strict=True)]
     return "\n".join(lines) + "\n"

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, asarray_like, matmul, to_numpy
-from iokr._validation.arguments import check_choice, check_numbers, check_same_length, check_weight
+from iokr._validation.arguments import check_choice, check_same_length, check_weight
 from iokr.data.objects import n_objects, take
 from iokr.estimators.base import KernelModel
 from iokr.estimators.conformal.order import check_coverage, kth, rank_of
@@ -23,7 +23,7 @@ from iokr.gram.scalar import ScalarGram
 from iokr.gram.separable import SeparableGram
 from iokr.kernels.base import Kernel
 from iokr.losses.pinball import check_levels
-from iokr.metrics.intervals import pinball
+from iokr.metrics.intervals import number_per_row, pinball
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
 from iokr.solvers.iterative.admm import ADMM
@@ -135,11 +135,7 @@ def check_scalar(kernel: Any) -> Kernel:
 
 def _single_numbers(y: Any) -> np.ndarray:
     """y as (n,) finite numbers."""
-    values = check_numbers(y, "y")
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
-        raise ValueError(f"`y` must be a number per row, got shape {values.shape}; fit a model for each column.")
+    values = number_per_row(y, "y", "; fit a model for each column")
     if not np.all(np.isfinite(values)):
         raise ValueError("`y` contains NaN or infinity; remove these rows.")
     return values

@@ -1,4 +1,4 @@
-"""Pictures of fitted models, in scikit-learn's manner: `from_estimator`, and an axis can be passed."""
+"""Plots of fitted models, with the interface of scikit-learn's displays: `from_estimator`, and axes can be passed."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Coverage of conformal sets against what was asked for."""
+"""Measured coverage of conformal sets against the requested coverage."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ LEVELS = tuple(round(0.05 * i, 2) for i in range(10, 20))
 
 
 class CoverageDisplay:
-    """Fraction of new rows whose set holds their output, against the coverage asked for, with binomial intervals.
+    """Fraction of new rows whose prediction set contains their output, against the requested coverage.
 
     Parameters
     ----------
     levels : sequence of numbers between 0 and 1
     held : sequence of int
-        How many of the rows were in their sets.
+        The number of rows whose set contains their output, for each level.
     n : int
-        How many rows.
+        The number of rows.
     name : str, default=None
         In the legend.
 
@@ -47,7 +47,11 @@ class CoverageDisplay:
     """
 
     def __init__(self, levels: Any, held: Any, n: int, *, name: str | None = None) -> None:
-        self.levels, self.held, self.n, self.name = np.asarray(levels, dtype=float), np.asarray(held), n, name
+        check_name(name)
+        self.levels = np.asarray(levels, dtype=float)
+        self.held = np.asarray(held)
+        self.n = n
+        self.name = name
 
     @property
     def coverage(self) -> np.ndarray:
@@ -55,10 +59,11 @@ class CoverageDisplay:
         return np.asarray(self.held / self.n)
 
     def interval(self) -> tuple[np.ndarray, np.ndarray]:
-        """95 % of Wilson's interval for each fraction: (p̂ + z²/2n ± z√(p̂(1 − p̂)/n + z²/4n²)) / (1 + z²/n)."""
-        z, n, p = 1.959964, self.n, self.coverage
-        middle, half = p + z**2 / (2 * n), z * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
-        return (middle - half) / (1 + z**2 / n), (middle + half) / (1 + z**2 / n)
+        """Lower and upper ends of Wilson's interval for each fraction, at 95 %."""
+        from scipy.stats import binomtest  # not loaded with the metrics
+
+        intervals = [binomtest(int(k), self.n).proportion_ci(0.95, method="wilson") for k in self.held]
+        return np.array([interval.low for interval in intervals]), np.array([interval.high for interval in intervals])
 
     @classmethod
     def from_estimator(
@@ -73,14 +78,14 @@ class CoverageDisplay:
         ax: Any = None,
         **style: Any,
     ) -> CoverageDisplay:
-        """Of a fitted `Conformal` on rows that it has not seen.
+        """Plot a fitted `Conformal` on new rows.
 
         Parameters
         ----------
         estimator : fitted `Conformal`
         X, y : inputs and their outputs
         levels : sequence of float, default=(0.5, 0.55, ..., 0.95)
-            Coverages to ask for.
+            Requested coverages.
         candidates : sequence of outputs, default=None
             For `conformity="relative"`.
         name : str, default=None
@@ -88,11 +93,11 @@ class CoverageDisplay:
         **style : for matplotlib's `plot`
         """
         check_estimator(estimator, "contains", "a fitted `Conformal`")
-        check_name(name)
-        asked = check_levels(levels)
+        requested = check_levels(levels)
         options = {} if candidates is None else {"candidates": candidates}
-        inside = [np.asarray(estimator.contains(X, y, level, **options)) for level in asked.tolist()]
-        return cls(asked, [int(one.sum()) for one in inside], len(inside[0]), name=name).plot(ax=ax, **style)
+        inside = [np.asarray(estimator.contains(X, y, level, **options)) for level in requested.tolist()]
+        held = [int(rows.sum()) for rows in inside]
+        return cls(requested, held, len(inside[0]), name=name).plot(ax=ax, **style)
 
     def plot(self, ax: Any = None, **style: Any) -> CoverageDisplay:
         """Draw; `style` is for matplotlib's `plot`."""
@@ -103,7 +108,5 @@ class CoverageDisplay:
         label = {} if self.name is None else {"label": self.name}
         (self.line_,) = ax.plot(self.levels, self.coverage, **shown, **label)
         ax.fill_between(self.levels, *self.interval(), color=shown["color"], alpha=0.15, linewidth=0)
-        ax.set(xlabel="coverage asked for", ylabel="coverage measured", xlim=(low, 1.01), ylim=(low, 1.01))
-        if self.name is not None:
-            ax.legend(frameon=False, loc="lower right")
-        return finish(self, ax)  # type: ignore[no-any-return]
+        ax.set(xlabel="requested coverage", ylabel="measured coverage", xlim=(low, 1.01), ylim=(low, 1.01))
+        return finish(self, ax, self.name)  # type: ignore[no-any-return]

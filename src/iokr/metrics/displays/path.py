@@ -1,26 +1,24 @@
-"""Errors along the grid that a model was chosen from."""
+"""Errors along the alphas that a model was chosen from."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from iokr.metrics.displays.axes import OURS, axis, check_labels, finish
+from iokr.metrics.displays.axes import OURS, axis, check_labels, finish, short
 
 __all__ = ["PathDisplay"]
 
-_MEASURES = {
-    "loo_errors_": ("leave-one-out error", False),
-    "cv_errors_": ("error of folds", False),
-    "scores_": ("score", True),
-}
+_WIDE = 30  # ratio of errors above which their axis is logarithmic
+_NAMED = 12  # curves that are named in a legend
 
 
 class PathDisplay:
-    """Error (or score) against alpha, a curve for each kernel and manifold weight; the choice is marked.
+    """Error (or score) against alpha, a curve for each combination of the other searched parameters; the best is marked.
 
     Parameters
     ----------
@@ -29,10 +27,10 @@ class PathDisplay:
         A row per curve.
     labels : sequence of c str
     best : tuple of int
-        Curve and alpha that were chosen.
+        Indices of the best curve and alpha.
     ylabel : str
     chosen : float, default=None
-        The alpha that the model took where it is none of the grid.
+        The alpha of the model, if it is not one of the grid.
 
     Attributes
     ----------
@@ -61,35 +59,43 @@ class PathDisplay:
         ylabel: str = "leave-one-out error",
         chosen: float | None = None,
     ) -> None:
-        self.alphas, self.values = np.asarray(alphas, dtype=float), np.asarray(values, dtype=float)
-        self.labels, self.best, self.ylabel, self.chosen = list(labels), best, ylabel, chosen
+        self.alphas = np.asarray(alphas, dtype=float)
+        self.values = np.asarray(values, dtype=float)
+        self.labels = list(labels)
+        self.best = best
+        self.ylabel = ylabel
+        self.chosen = chosen
 
     @classmethod
     def from_estimator(
         cls, estimator: Any, *, labels: Sequence[str] | None = None, ax: Any = None, **style: Any
     ) -> PathDisplay:
-        """Of a fitted model with alphas to choose from: `IOKRCV`, `LinkPredictorCV`, `MultiTaskCV` and others.
+        """Plot the search of a fitted model with alphas to choose from: `IOKRCV`, `LinkPredictorCV`, `MultiTaskCV`, ...
 
         Parameters
         ----------
-        estimator : fitted model with `alphas`, and `loo_errors_`, `cv_errors_` or `scores_`
+        estimator : fitted model that chose alpha, with `search_`
         labels : sequence of str, default=None
-            Names of the curves; None takes kernels and manifold_weights.
+            Names of the curves; None is the searched kernels and other parameters.
         ax : matplotlib axis, default=None
         **style : for matplotlib's `plot`
         """
         check_is_fitted(estimator)
-        name = next((name for name in _MEASURES if hasattr(estimator, name)), None)
-        if name is None or not hasattr(estimator, "alphas"):
+        search = vars(estimator).get("search_")
+        if search is None or search.axes[-1].name != "alpha":
             raise TypeError(f"`estimator` must have chosen among `alphas`, got {type(estimator).__name__}.")
-        alphas = np.asarray([float(a) for a in estimator.alphas])
-        ylabel, larger = _MEASURES[name]
-        values = np.asarray(getattr(estimator, name), dtype=float).reshape(-1, len(alphas))
-        found = values if larger else -values
-        best = tuple(int(i) for i in np.unravel_index(np.nanargmax(found), values.shape))
-        named = _labels(estimator, len(values)) if labels is None else check_labels(labels, len(values))
-        chosen = getattr(estimator, "alpha_", None)
-        display = cls(alphas, values, named, (best[0], best[1]), ylabel=ylabel, chosen=chosen)
+        *axes, path = search.axes
+        values = np.asarray(search.values, dtype=float).reshape(-1, len(path.values))
+        scores = values if search.larger else -values
+        row, column = np.unravel_index(np.nanargmax(scores), values.shape)
+        names = _labels(axes) if labels is None else check_labels(labels, len(values))
+        ylabel = "leave-one-out error"
+        if search.larger:
+            ylabel = "score"
+        elif "cv_errors_" in vars(estimator):
+            ylabel = "cross-validation error"
+        chosen = search.best["alpha"]
+        display = cls(path.values, values, names, (int(row), int(column)), ylabel=ylabel, chosen=chosen)
         return display.plot(ax=ax, **style)
 
     def plot(self, ax: Any = None, **style: Any) -> PathDisplay:
@@ -106,27 +112,22 @@ class PathDisplay:
         if self.chosen is not None and not np.isclose(self.chosen, at[0]):
             ax.axvline(self.chosen, color=OURS, linestyle=":", linewidth=1.2, label="chosen")
         ax.set(xlabel="alpha", ylabel=self.ylabel, xscale="log")
-        positive = self.values[np.isfinite(self.values)]
-        if positive.size and positive.min() > 0 and positive.max() > 30 * positive.min():
+        known = self.values[np.isfinite(self.values)]
+        if known.size and known.min() > 0 and known.max() > _WIDE * known.min():
             ax.set_yscale("log")
-        if len(self.labels) <= 12:
+        if len(self.labels) <= _NAMED:
             ax.legend(frameon=False, fontsize="small")
         return finish(self, ax)  # type: ignore[no-any-return]
 
 
-def _labels(estimator: Any, curves: int) -> list[str]:
-    """Kernels × manifold_weights by their names; numbers where there is more to a curve."""
-    kernels = estimator.kernel if isinstance(estimator.kernel, (list, tuple)) else [estimator.kernel]
-    names = [_short(kernel) for kernel in kernels]
-    manifold_weights = getattr(estimator, "manifold_weights", None)
-    if manifold_weights is not None and len(names) * len(manifold_weights) == curves:
-        one = len(names) == 1
-        return [f"{'' if one else name + ', '}manifold weight {s:g}" for name in names for s in manifold_weights]
-    if len(names) == curves:
-        return names
-    return [str(number) for number in range(curves)]
+def _labels(axes: Sequence[Any]) -> list[str]:
+    """The searched values at each point of the axes before alpha; kernels by their repr."""
+    varied = [axis for axis in axes if len(axis.values) > 1] or axes[:1]
+    return [", ".join(map(_label, varied, point)) for point in product(*(axis.values for axis in varied))]
 
 
-def _short(kernel: Any) -> str:
-    text = " ".join(repr(kernel).split()) if kernel is not None else "RBF()"
-    return text if len(text) <= 40 else text[:39] + "…"
+def _label(axis: Any, value: Any) -> str:
+    if axis.name == "kernel":
+        return short(value)
+    name = axis.name.replace("__", " ").replace("_", " ")
+    return f"{name} {value:g}" if isinstance(value, (int, float)) else f"{name} {short(value)}"

@@ -13,16 +13,17 @@ from iokr.metrics.displays.axes import MUTED, OURS, axis, check_estimator, finis
 
 __all__ = ["PredictionDisplay"]
 
-_LARGEST = 1e300  # of which matplotlib draws a margin
+_LARGEST = 1e300  # a number around which matplotlib can draw a margin
+_NAMED = 10  # coordinates that are named in a legend
 
 
 class PredictionDisplay:
-    """Predicted outputs against the true ones, a colour per coordinate; with a `Conformal`, the band of each.
+    """Predicted outputs against the true ones, a colour per coordinate; with a `Conformal`, with bands.
 
     Parameters
     ----------
     y_true, y_pred : arrays of shape (n,) or (n, q)
-        NaN is missing, and not drawn.
+        NaN is a missing output, which is not drawn.
     band : array of shape (n, 2) or (n, q, 2), default=None
         Lower and upper ends.
 
@@ -45,7 +46,8 @@ class PredictionDisplay:
     """
 
     def __init__(self, y_true: Any, y_pred: Any, band: Any = None) -> None:
-        self.y_true, self.y_pred = _columns(y_true, "y_true"), _columns(y_pred, "y_pred")
+        self.y_true = _columns(y_true, "y_true")
+        self.y_pred = _columns(y_pred, "y_pred")
         if self.y_true.shape != self.y_pred.shape:
             raise ValueError(
                 f"`y_true` has shape {self.y_true.shape} but `y_pred` has {self.y_pred.shape}; they must be the same."
@@ -56,19 +58,20 @@ class PredictionDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, coverage: float = 0.9, ax: Any = None, **style: Any
     ) -> PredictionDisplay:
-        """Of a fitted model whose outputs are numbers or vectors, on rows that it has not seen.
+        """Plot a fitted model whose outputs are numbers or vectors, on new rows.
 
         Parameters
         ----------
         estimator : fitted model, or `Conformal` around one
         X, y : inputs and their outputs
         coverage : float, default=0.9
-            Of the bands, for a `Conformal` that has them.
+            Of the bands of a `Conformal`.
         ax : matplotlib axis, default=None
         **style : for matplotlib's `scatter`
         """
         check_estimator(estimator, "predict", "a fitted model")
-        predicted, band = read(estimator.predict(X), matrix=True), None
+        predicted = read(estimator.predict(X), matrix=True)
+        band = None
         if hasattr(estimator, "band"):
             check_number(coverage, "coverage")
             band = to_numpy(estimator.band(X, coverage))
@@ -86,10 +89,10 @@ class PredictionDisplay:
             shown = {"color": colour, "s": 12, "alpha": 0.8, "linewidths": 0, **style}
             if self.band is not None:
                 ax.vlines(self.y_true[:, j], *self.band[:, j].T, color=shown["color"], alpha=0.25, linewidth=1)
-            label = {"label": f"output {j}"} if 1 < q <= 10 else {}
+            label = {"label": f"output {j}"} if 1 < q <= _NAMED else {}
             ax.scatter(self.y_true[:, j], self.y_pred[:, j], zorder=2, **shown, **label)
         ax.set(xlabel="true", ylabel="predicted")
-        if 1 < q <= 10:
+        if 1 < q <= _NAMED:
             ax.legend(frameon=False, fontsize="small")
         return finish(self, ax)  # type: ignore[no-any-return]
 
@@ -101,8 +104,8 @@ def _columns(y: Any, name: str) -> np.ndarray:
     except (TypeError, ValueError) as error:
         raise TypeError(f"`{name}` must hold numbers or vectors to be drawn ({error})") from None
     if values.ndim not in (1, 2) or not np.any(~np.isnan(values)):
-        what = f"shape {values.shape}" if values.ndim not in (1, 2) or not values.size else "NaN alone"
-        raise ValueError(f"`{name}` must hold a number or a row of numbers for each input to be drawn, got {what}.")
+        got = "NaN alone" if values.ndim in (1, 2) and values.size else f"shape {values.shape}"
+        raise ValueError(f"`{name}` must hold a number or a row of numbers for each input to be drawn, got {got}.")
     if not np.nanmax(np.abs(values), initial=0.0) < _LARGEST:
-        raise ValueError(f"`{name}` holds numbers beyond {_LARGEST:g}, which cannot be drawn; divide by a constant.")
+        raise ValueError(f"`{name}` contains numbers beyond {_LARGEST:g}, which cannot be drawn; divide by a constant.")
     return values[:, None] if values.ndim == 1 else values

@@ -15,16 +15,17 @@ from iokr.metrics.displays.axes import axis, check_name, finish
 
 __all__ = ["RankDisplay"]
 
-_EACH = 10_000  # ranks up to which the line has a point at each
+_EACH = 10_000  # largest rank for which the line has a point at each rank
+_LONG = 20  # largest rank on a linear axis
 
 
 class RankDisplay:
-    """Fraction of inputs whose true output is among the k best candidates, against k.
+    """Fraction of inputs whose true output is among the k first candidates, against k.
 
     Parameters
     ----------
     ranks : array of shape (n,)
-        1 is best; infinite where the truth was no candidate. `cross_val_rank` gives them out of fold.
+        1 is best; infinite where the truth was not a candidate. `cross_val_rank` computes them out of fold.
     name : str, default=None
         In the legend.
 
@@ -46,7 +47,8 @@ class RankDisplay:
 
     def __init__(self, ranks: Any, *, name: str | None = None) -> None:
         check_name(name)
-        self.ranks, self.name = check_numbers(ranks, "ranks"), name
+        self.ranks = check_numbers(ranks, "ranks")
+        self.name = name
         known = self.ranks[~np.isinf(self.ranks)]
         if self.ranks.ndim != 1 or not len(self.ranks) or np.any(~(self.ranks >= 1)) or np.any(known > EXACT):
             raise ValueError(f"`ranks` must be a non-empty 1-D sequence of numbers from 1 to 2⁵³, got {ranks!r:.60}.")
@@ -55,7 +57,7 @@ class RankDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, candidates: Any, *, name: str | None = None, ax: Any = None, **style: Any
     ) -> RankDisplay:
-        """Of a fitted model on rows that it has not seen.
+        """Plot a fitted model on new rows.
 
         Parameters
         ----------
@@ -79,7 +81,7 @@ class RankDisplay:
 
     @classmethod
     def from_ranks(cls, ranks: Any, *, name: str | None = None, ax: Any = None, **style: Any) -> RankDisplay:
-        """Of ranks that are known, as from `cross_val_rank`."""
+        """Plot known ranks, as from `cross_val_rank`."""
         return cls(ranks, name=name).plot(ax=ax, **style)
 
     def plot(self, ax: Any = None, **style: Any) -> RankDisplay:
@@ -91,15 +93,13 @@ class RankDisplay:
         fraction = np.searchsorted(np.sort(self.ranks), k, side="right") / len(self.ranks)
         label = {} if self.name is None else {"label": self.name}
         (self.line_,) = ax.step(k, 100 * fraction, where="post", **{"linewidth": 1.8, **label, **style})
-        ax.set(xlabel="rank k", ylabel="truth among the k best (%)")
+        ax.set(xlabel="rank k", ylabel="truth among the first k (%)")
         ax.set_ylim(0, 103)
-        if last > 20:
+        if last > _LONG:
             ax.set_xscale("log")
         elif ax.get_xscale() == "linear":
             ax.xaxis.get_major_locator().set_params(integer=True)
-        if self.name is not None:
-            ax.legend(frameon=False, loc="lower right")
-        return finish(self, ax)  # type: ignore[no-any-return]
+        return finish(self, ax, self.name)  # type: ignore[no-any-return]
 
 
 def _rows(Y: Any) -> Any:

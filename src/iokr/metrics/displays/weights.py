@@ -1,16 +1,17 @@
-"""What a kernel has learned: weights of kernels, widths of features."""
+"""Weights of kernels, and widths of features, that a kernel has learned."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import to_numpy
-from iokr.metrics.displays.axes import OURS, axis, check_labels, finish
+from iokr.kernels.base import Kernel
+from iokr.metrics.displays.axes import OURS, axis, check_labels, finish, short
+from iokr.operator_kernels.base import OperatorKernel
 
 __all__ = ["WeightsDisplay"]
 
@@ -42,35 +43,35 @@ class WeightsDisplay:
     """
 
     def __init__(self, values: Any, labels: Sequence[str], *, xlabel: str = "weight") -> None:
-        self.values, self.xlabel = np.asarray(to_numpy(values), dtype=float), xlabel
+        self.values = np.asarray(to_numpy(values), dtype=float)
         self.labels = check_labels(labels, len(self.values))
+        self.xlabel = xlabel
 
     @classmethod
     def from_estimator(
         cls, estimator: Any, *, labels: Sequence[str] | None = None, ax: Any = None, **style: Any
     ) -> WeightsDisplay:
-        """Of a fitted model, or of a fitted kernel: the first learned weights or widths that its kernel has.
+        """Plot the first learned weights or widths in the kernel of a fitted model, or in a fitted kernel.
 
         Parameters
         ----------
         estimator : fitted model with `kernel_`, or a kernel
         labels : sequence of str, default=None
-            None takes kernels by their names and features by their names or numbers.
+            None is the kernels, or the names or numbers of the features.
         ax : matplotlib axis, default=None
         **style : for matplotlib's `barh`
         """
-        kernel = getattr(estimator, "kernel_", None)
-        if kernel is None:
-            check_is_fitted(estimator)
-            kernel = getattr(getattr(estimator, "model_", None), "kernel_", estimator)
-        found = next(_learned(kernel, estimator), None)
+        kernel = _kernel_of(estimator)
+        found = None if kernel is None else _learned(kernel)
         if found is None:
             raise TypeError(
-                f"{kernel!r:.60} has learned neither weights nor widths; `Aligned([...])` and sums of scaled kernels "
+                f"{estimator!r:.60} has learned neither weights nor widths; `Aligned([...])` and sums of scaled kernels "
                 "have weights, kernels with a gamma for each feature have widths."
             )
-        values, named, xlabel = found
-        return cls(values, named if labels is None else labels, xlabel=xlabel).plot(ax=ax, **style)
+        values, names, xlabel = found
+        if labels is None:
+            labels = _feature_names(estimator, len(values)) if names is None else names
+        return cls(values, labels, xlabel=xlabel).plot(ax=ax, **style)
 
     def plot(self, ax: Any = None, **style: Any) -> WeightsDisplay:
         """Draw; `style` is for matplotlib's `barh`."""
@@ -82,41 +83,29 @@ class WeightsDisplay:
         return finish(self, ax)  # type: ignore[no-any-return]
 
 
-def _learned(kernel: Any, estimator: Any) -> Iterator[tuple[np.ndarray, list[str], str]]:
-    """Weights of the kernel's parts, or widths of features; of its parts where it has none itself."""
-    weights, parts = getattr(kernel, "weights_", None), getattr(kernel, "kernels_", None)
-    if weights is not None and parts is not None and len(weights) == len(parts):
-        yield np.asarray(to_numpy(weights)), [_short(part) for part in parts], "weight"
-    for name in ("gammas_", "gammas", "gamma_"):
-        widths = getattr(kernel, name, None)
-        if widths is not None and np.ndim(widths) == 1 and len(widths) > 1:
-            names = getattr(estimator, "feature_names_in_", None)
-            features = [str(name) for name in names] if names is not None else []
-            if len(features) != len(widths):
-                features = [f"feature {j}" for j in range(len(widths))]
-            yield np.asarray(to_numpy(widths)), features, "gamma"
-            break
-    terms = list(_terms(kernel, 1.0))
-    if len(terms) > 1:
-        yield np.array([factor for factor, _ in terms]), [_short(part) for _, part in terms], "weight"
-    for name in ("kernel_", "base_", "left_", "right_"):
-        part = getattr(kernel, name, None)
-        if isinstance(part, BaseEstimator):
-            yield from _learned(part, estimator)
+def _kernel_of(estimator: Any) -> Kernel | None:
+    """A kernel, or the fitted scalar kernel of a model, or of the model inside it."""
+    if isinstance(estimator, Kernel):
+        return estimator
+    check_is_fitted(estimator)
+    model = vars(estimator).get("model_", estimator)
+    kernel: Kernel | OperatorKernel | None = vars(model).get("kernel_")
+    return None if kernel is None else kernel.scalar
 
 
-def _terms(kernel: Any, factor: float) -> Iterator[tuple[float, Any]]:
-    """The kernels of a sum with their factors."""
-    left, right, base = (getattr(kernel, name, None) for name in ("left_", "right_", "base_"))
-    if type(kernel).__name__ == "Sum" and left is not None and right is not None:
-        yield from _terms(left, factor)
-        yield from _terms(right, factor)
-    elif type(kernel).__name__ == "Scaled" and base is not None:
-        yield from _terms(base, factor * float(kernel.factor))
-    else:
-        yield factor, kernel
+def _learned(kernel: Kernel) -> tuple[np.ndarray, list[str] | None, str] | None:
+    """Weights of the terms of a sum, or widths of features, of the kernel or of one inside it; names; what they are."""
+    if len(kernel.terms) > 1:
+        return np.array([weight for weight, _ in kernel.terms]), [short(term) for _, term in kernel.terms], "weight"
+    if kernel.widths is not None:
+        return kernel.widths, None, "gamma"
+    for member in kernel.fitted_members:
+        found = _learned(member)
+        if found is not None:
+            return found
+    return None
 
 
-def _short(kernel: Any) -> str:
-    text = " ".join(repr(kernel).split())
-    return text if len(text) <= 40 else text[:39] + "…"
+def _feature_names(estimator: Any, n: int) -> list[str]:
+    names = [str(name) for name in vars(estimator).get("feature_names_in_", ())]
+    return names if len(names) == n else [f"feature {j}" for j in range(n)]
