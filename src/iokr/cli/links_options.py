@@ -223,8 +223,8 @@ def input_files(context: typer.Context) -> tuple[Path, ...]:
     from iokr.apps.links.data import files_of
 
     labeled = context.params["labeled"]
-    named = [context.params[name] for name in ("nodes", "partners", "edges", "ids")]
-    return files_of(*named, None if labeled in ("edges", "all") else labeled)
+    tables = [context.params[name] for name in ("nodes", "partners", "edges")]
+    return files_of(tables, [context.params["ids"], None if labeled in ("edges", "all") else labeled])
 
 
 def limited(threads: int | None) -> Any:

@@ -15,10 +15,11 @@ from iokr._lazy import lazy_names
 
 if TYPE_CHECKING:
     from iokr.apps.links.cross_validation import LinkScores, cross_validate
-    from iokr.apps.links.data import LinkData, read
+    from iokr.apps.links.data import LinkData
     from iokr.apps.links.model import LinkModel, fit
     from iokr.apps.links.model_file import load, save
     from iokr.apps.links.prediction import LinkResult, predict
+    from iokr.apps.links.reading import read
     from iokr.apps.links.settings import FitOptions, check_arguments
     from iokr.model_selection.nodes import TooFewLinks
 

@@ -38,7 +38,7 @@ _STYLES = ((MUTED, "--"), (OURS, "-"), (THEIRS, "-."))
 _STYLES_ACROSS = ((OURS, "-"), (THEIRS, "-."), (MUTED, "--"))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LinkScores:
     """How well links are found that a model has not seen, by kinds of pairs.
 
@@ -62,7 +62,7 @@ class LinkScores:
     >>> X = np.linspace(0, 6, 40)[:, None]
     >>> network = links.read(nodes=X, edges=np.argwhere(np.triu(abs(X - X.T) < 0.5, 1)))
     >>> scores = links.cross_validate(network, folds=2, method="pairs", alphas=(0.1,))
-    >>> scores.metrics.groupby("setting").roc_auc.mean().min() > 0.9
+    >>> bool(scores.metrics.groupby("setting").roc_auc.mean().min() > 0.9)
     True
     """
 
@@ -74,6 +74,9 @@ class LinkScores:
     curves: Mapping[str, Curves]
     comparison_table: Table | None = None
     info: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"LinkScores({self.folds} folds, {self.method!r})"
 
     @property
     def table(self) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from iokr.apps.links.defaults import WIDTHS
 from iokr.apps.links.settings import Settings
 from iokr.apps.readers import Nodes, read_nodes, read_views
+from iokr.apps.readers.file_table import Cells
 from iokr.apps.readers.layouts import Layout
 from iokr.apps.readers.tables import split_name
 from iokr.kernels.algebra import Mean, Normalized
@@ -208,7 +209,7 @@ def _views(nodes: Nodes) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def _without_ids(table: Any) -> bool:
-    return split_name(table)[0].suffix.lower() in (".npy", ".npz")
+    return table.numbered if isinstance(table, Cells) else split_name(table)[0].suffix.lower() in (".npy", ".npz")
 
 
 def _check_columns(table: str, new: Sequence[str], known: Sequence[str], one_hot: tuple[str, ...] = ()) -> None:

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from iokr.apps.links.data import left_out, listed, rejection_rows
 from iokr.apps.links.features import FeatureFormat
 from iokr.apps.links.nodes import ModelNodes, Side
+from iokr.apps.links.reading import as_tables
 from iokr.apps.readers import Nodes, Rejection
+from iokr.apps.readers.in_memory import as_ids
 from iokr.apps.report import Table
 
 if TYPE_CHECKING:
@@ -37,8 +39,8 @@ class LaterNodes:
     @classmethod
     def read(cls, side: Side, features: FeatureFormat, tables: Any, ids: Any, argument: str) -> LaterNodes:
         """From tables, with the features of training."""
-        several = list(tables) if isinstance(tables, (list, tuple)) else [tables]
-        nodes, X = features.read(several, ids, argument)
+        several = as_tables(tables, argument, features.layout)
+        nodes, X = features.read(several, None if ids is None else as_ids(ids, "ids"), argument)
         fresh = ~np.isin(nodes.ids, side.ids)
         at = {name: i for i, name in enumerate(side.ids.tolist())}
         again = nodes.ids[~fresh].tolist()

@@ -42,7 +42,7 @@ __all__ = ["TOO_FEW", "LinkModel", "fit", "training_set"]
 Matrix = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LinkModel:
     """What is learned from a network: a fitted model, its nodes, and how good it is.
 
@@ -71,8 +71,10 @@ class LinkModel:
     >>> X = np.linspace(0, 6, 40)[:, None]
     >>> network = links.read(nodes=X, edges=np.argwhere(np.triu(abs(X - X.T) < 0.5, 1)))
     >>> model = links.fit(network, method="iokr", alphas=(0.01, 0.1))
-    >>> model.method, type(model.estimator).__name__
-    ('iokr', 'LinkPredictorCV')
+    >>> model
+    LinkModel(LinkPredictorCV, 40 nodes)
+    >>> bool(model.comparison["AUC-ROC %"][0] > 90)
+    True
     """
 
     method: str
@@ -91,6 +93,9 @@ class LinkModel:
     network: LinkData | None = None  # None when the model comes from a file
     info: dict[str, Any] = field(default_factory=dict)  # of the run: seed, seconds, versions, files
     files: tuple[Path, ...] = ()  # that the model comes from
+
+    def __repr__(self) -> str:
+        return f"LinkModel({type(self.estimator).__name__}, {len(self.nodes.ids)} nodes)"
 
     @property
     def parts(self) -> list[tuple[str, Any, float]]:

@@ -33,7 +33,7 @@ Matrix = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LinkResult:
     """Predicted links, best first, with probabilities and evidence.
 
@@ -71,6 +71,9 @@ class LinkResult:
     selection: Selection
     later: tuple[LaterNodes | None, ...] = ()
     info: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"LinkResult({len(self.rows)} links, {self.model!r})"
 
     @property
     def table(self) -> pd.DataFrame:
@@ -163,7 +166,8 @@ def predict(
     >>> X = np.linspace(0, 6, 40)[:, None]
     >>> network = links.read(nodes=X, edges=np.argwhere(np.triu(abs(X - X.T) < 0.5, 1)))
     >>> model = links.fit(network, method="iokr", alphas=(0.01, 0.1))
-    >>> later = links.predict(model, nodes=np.array([[0.02], [5.9]]), ids=["u", "v"], top=1)
+    >>> new = np.array([[0.02], [5.9]])
+    >>> later = links.predict(model, nodes=new, ids=["u", "v"], partners_of=["v"], top=1)
     >>> later.table.source[0], int(later.table.target[0]) > 30
     ('v', True)
     """
@@ -187,7 +191,7 @@ def predict(
     pairs, values = rank(known, scores, blocks, selection.top)
     rows, details = _rows(model, known, scores, pairs, values)
     progress(1, 1, "ranking pairs")
-    files = files_of(list(model.files), nodes, partners, ids, between)
+    files = files_of([list(model.files), nodes, partners], [ids, *(between or ())])
     info = run_info(seed=seed, seconds=perf_counter() - start, files=files)
     return LinkResult(model, known, pairs, rows, details, selection, later, info)
 

@@ -13,15 +13,20 @@ from iokr.apps.readers.bounded import Arrays, open_arrays
 from iokr.apps.readers.cell_values import id_text
 from iokr.apps.readers.file_table import Cells
 
-__all__ = ["read_array"]
+__all__ = ["cells_of_array", "read_array"]
 
 
 def read_array(path: Path, name: str | None, n_text: int) -> Cells:
     """The rows of an .npy file, or of the array `name` of an .npz file, after `n_text` columns of ids."""
-    import pandas as pd
-
     array, ids = _load(path, name)
     where = str(path) if name is None else f"{path}:{name}"
+    return cells_of_array(array, where, n_text, ids)
+
+
+def cells_of_array(array: NDArray[Any], where: str, n_text: int, ids: NDArray[Any] | None = None) -> Cells:
+    """The rows of an array, after `n_text` columns of ids."""
+    import pandas as pd
+
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2 or not len(array) or array.dtype.kind not in "iufbUS":
@@ -37,7 +42,10 @@ def read_array(path: Path, name: str | None, n_text: int) -> Cells:
 
     # features or a kernel have their ids in another array, or are identified by row number
     if n_text == 1 and array.shape[1] > 1:
-        names = _ids(path, where, ids, len(array))
+        rows = np.arange(len(array)) if ids is None else ids
+        if rows.shape != (len(array),):
+            raise ValueError(f"{where} has {len(array)} rows, but the array ids of its file has shape {rows.shape}.")
+        names = np.array([[id_text(cell)] for cell in rows.tolist()], dtype=object)
         numbered = ids is None
         values = array
     else:
@@ -48,15 +56,6 @@ def read_array(path: Path, name: str | None, n_text: int) -> Cells:
     for j in range(n_text):
         frame.insert(j, f"id{j}", pd.Series(names[:, j], dtype=object))
     return Cells(where, frame, lines, may_have_header=False, numbered=numbered)
-
-
-def _ids(path: Path, where: str, ids: NDArray[Any] | None, n: int) -> NDArray[np.object_]:
-    """A column of ids: those of the array `ids`, or row numbers from 0."""
-    if ids is None:
-        ids = np.arange(n)
-    if ids.shape != (n,):
-        raise ValueError(f"{where} has {n} rows, but the array ids of {path} has shape {ids.shape}.")
-    return np.array([[id_text(cell)] for cell in ids.tolist()], dtype=object)
 
 
 def _whole_numbers(where: str, array: NDArray[Any]) -> NDArray[np.object_]:

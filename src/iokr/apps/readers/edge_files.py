@@ -44,7 +44,7 @@ _MAX_COLUMNS = 3  # source, target, weight
 
 
 def read_edges(
-    path: Path | str,
+    path: Path | str | Cells,
     *,
     source: str | None = None,
     target: str | None = None,
@@ -59,9 +59,11 @@ def read_edges(
     ``weight="none"`` reads no weights. Where a file has several names for a node, such as an id and a label, those
     among the `known` ids are used.
     """
-    file, _ = split_name(path)
     if (source is None) != (target is None):
         raise ValueError(f"{path}: give both `source` and `target`, or neither.")
+    if isinstance(path, Cells):
+        return _table(path, source, target, weight, decimal, known)
+    file, _ = split_name(path)
     if str(path) != STDIN:
         check_file(file)
     suffix = format_of(file)

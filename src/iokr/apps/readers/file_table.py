@@ -30,6 +30,9 @@ class Cells:
     numbered: bool = False  # ids are row numbers, or may be: whole numbers of an array
     notes: tuple[str, ...] = ()  # how the file was read, where that may be a surprise
 
+    def __str__(self) -> str:
+        return self.name
+
 
 @dataclass(frozen=True)
 class FileTable:

@@ -14,7 +14,7 @@ from iokr.apps.readers.file_table import Cells
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FRAMES", "read_frame", "with_text"]
+__all__ = ["FRAMES", "cells_of_frame", "read_frame", "with_text"]
 
 _PARQUET = (".parquet", ".pq")
 _FEATHER = (".feather", ".arrow", ".ipc")
@@ -29,8 +29,13 @@ def read_frame(path: Path, part: str | None) -> Cells:
     frame = _read_h5ad(path, part) if suffix == ".h5ad" else _read_arrow(path, suffix)
     if frame.index.name is not None or frame.index.inferred_type in ("string", "bytes"):
         frame = frame.reset_index(allow_duplicates=True)
-    header = [str(name) for name in frame.columns]
-    return Cells(str(path), frame, np.arange(1, len(frame) + 1), header=header, raw=True)
+    return cells_of_frame(frame, str(path))
+
+
+def cells_of_frame(frame: pd.DataFrame, name: str, *, numbered: bool = False) -> Cells:
+    """The rows of a frame in memory, whose index is not read."""
+    header = [str(column) for column in frame.columns]
+    return Cells(name, frame, np.arange(1, len(frame) + 1), header=header, raw=True, numbered=numbered)
 
 
 def with_text(frame: pd.DataFrame) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from iokr._system.text import printable
 from iokr.apps.readers.edge_files import read_edges
-from iokr.apps.readers.file_table import FileTable
+from iokr.apps.readers.file_table import Cells, FileTable
 from iokr.apps.readers.layouts import Layout
 from iokr.apps.readers.node_files import Nodes, Rejection, read_kernels, rejected
 from iokr.apps.readers.tables import read_table
@@ -92,12 +92,12 @@ class NetworkFiles:
 
 
 def read_network(
-    edges: Path | str,
+    edges: Path | str | Cells,
     *,
-    nodes: Path | str | Sequence[Path | str] | None = None,
-    kernels: Sequence[Path | str] = (),
-    ids: Path | str | None = None,
-    labeled: Path | str = "edges",
+    nodes: Path | str | Sequence[Path | str | Cells] | None = None,
+    kernels: Sequence[Path | str | Cells] = (),
+    ids: Path | str | Cells | None = None,
+    labeled: Path | str | Cells = "edges",
     missing: str = "reject",
     layout: Layout | None = None,
     columns: Mapping[str, Any] | None = None,
@@ -358,7 +358,9 @@ def _difference(stranger: str, near: str) -> str:
 # ------------------------------------------------------------------------------------------------------ labelled nodes
 
 
-def _labeled(labeled: Path | str, links: Links, at: Mapping[str, int]) -> tuple[NDArray[np.int64], list[Rejection]]:
+def _labeled(
+    labeled: Path | str | Cells, links: Links, at: Mapping[str, int]
+) -> tuple[NDArray[np.int64], list[Rejection]]:
     """Positions of the labelled nodes, ascending, and the rejected entries of their list."""
     if str(labeled) == "edges":
         return np.unique(np.array(list(links), dtype=np.int64)), []

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from iokr._system.text import printable
 from iokr._validation.arguments import check_choice
 from iokr._validation.matrices import check_psd
-from iokr.apps.readers.file_table import FileTable
+from iokr.apps.readers.file_table import Cells, FileTable
 from iokr.apps.readers.layouts import Layout
 from iokr.apps.readers.tables import read_table
 
@@ -99,9 +99,9 @@ class Nodes:
 
 
 def read_nodes(
-    path: Path | str,
+    path: Path | str | Cells,
     *,
-    ids: Path | str | None = None,
+    ids: Path | str | Cells | None = None,
     missing: str = "reject",
     means: Mapping[str, float] | None = None,
     layout: Layout | None = None,
@@ -181,7 +181,7 @@ def _separator_hint(table: FileTable) -> str:
     return ""
 
 
-def _with_ids(table: FileTable, ids: Path | str | None) -> FileTable:
+def _with_ids(table: FileTable, ids: Path | str | Cells | None) -> FileTable:
     """The table, with the ids of another file in place of row numbers."""
     if ids is None:
         return table
@@ -246,7 +246,7 @@ def _impute(
 # ------------------------------------------------------------------------------------------------------------- kernels
 
 
-def read_kernels(paths: Sequence[Path | str], *, ids: Path | str | None = None) -> Nodes:
+def read_kernels(paths: Sequence[Path | str | Cells], *, ids: Path | str | Cells | None = None) -> Nodes:
     """Kernel matrices between nodes, matched by their ids.
 
     A matrix in a text or Parquet file has the ids in its first column, and again as its header (in any order); without

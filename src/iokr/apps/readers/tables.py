@@ -27,7 +27,7 @@ _WITH_PARTS = (".npz", ".xlsx", ".h5ad")
 
 
 def read_table(
-    path: Path | str, n_text: int = 1, *, names: frozenset[str] = frozenset(), layout: Layout | None = None
+    path: Path | str | Cells, n_text: int = 1, *, names: frozenset[str] = frozenset(), layout: Layout | None = None
 ) -> FileTable:
     """Read a table whose first `n_text` columns are text and whose other columns are numbers.
 
@@ -46,8 +46,10 @@ def read_table(
     return table_of_cells(cells_of_file(path, n_text, layout.min_columns), n_text, names, layout)
 
 
-def cells_of_file(path: Path | str, n_text: int = 1, min_columns: int = 1) -> Cells:
-    """The cells of a file of any format."""
+def cells_of_file(path: Path | str | Cells, n_text: int = 1, min_columns: int = 1) -> Cells:
+    """The cells of a file of any format, or of a table in memory."""
+    if isinstance(path, Cells):
+        return path
     path, part = split_name(path)
     if str(path) != STDIN:
         check_file(path)
@@ -63,9 +65,9 @@ def cells_of_file(path: Path | str, n_text: int = 1, min_columns: int = 1) -> Ce
     raise unknown_format(path, TABLES)
 
 
-def split_name(path: Path | str) -> tuple[Path, str | None]:
+def split_name(path: Path | str | Cells) -> tuple[Path, str | None]:
     """``file.npz:array`` as file and part; the part of other names is None."""
-    path = as_path(path)
+    path = Path(path.name) if isinstance(path, Cells) else as_path(path)
     head, _, tail = str(path).rpartition(":")
     if head.lower().endswith(_WITH_PARTS):
         return Path(head), tail

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from iokr.apps.readers.file_table import Cells
 from iokr.apps.readers.layouts import Layout
 from iokr.apps.readers.node_files import FILLED, Nodes, Rejection, read_nodes
 from iokr.apps.readers.tables import split_name
@@ -17,9 +18,9 @@ __all__ = ["read_views"]
 
 
 def read_views(
-    paths: Sequence[Path | str],
+    paths: Sequence[Path | str | Cells],
     *,
-    ids: Path | str | None = None,
+    ids: Path | str | Cells | None = None,
     missing: str = "reject",
     means: Sequence[Mapping[str, float]] | None = None,
     layout: Layout | None = None,
@@ -63,7 +64,7 @@ def read_views(
         raise ValueError("`paths` must name at least one file.")
     views = []
     for k, path in enumerate(paths):
-        is_array = split_name(path)[0].suffix.lower() in (".npy", ".npz")
+        is_array = path.numbered if isinstance(path, Cells) else split_name(path)[0].suffix.lower() in (".npy", ".npz")
         own_means = None if means is None else means[k]
         own_ids = ids if is_array or len(paths) == 1 else None
         views.append(read_nodes(path, ids=own_ids, missing=missing, means=own_means, layout=layout))
@@ -73,7 +74,7 @@ def read_views(
     return _joined(views, names, paths, missing, means)
 
 
-def _names(paths: Sequence[Path | str]) -> list[str]:
+def _names(paths: Sequence[Path | str | Cells]) -> list[str]:
     """Short names for the tables; the paths where these are not distinct."""
     parts = [split_name(path) for path in paths]
     short = [part or path.name.partition(".")[0] for path, part in parts]
@@ -83,7 +84,7 @@ def _names(paths: Sequence[Path | str]) -> list[str]:
 def _joined(
     views: Sequence[Nodes],
     names: Sequence[str],
-    paths: Sequence[Path | str],
+    paths: Sequence[Path | str | Cells],
     missing: str,
     means: Sequence[Mapping[str, float]] | None,
 ) -> Nodes:
@@ -139,7 +140,7 @@ def _not_in_every_view(
     ids: Sequence[str],
     rows: NDArray[np.int64],
     rejections: Sequence[Rejection],
-    paths: Sequence[Path | str],
+    paths: Sequence[Path | str | Cells],
     missing: str,
 ) -> list[Rejection]:
     """Nodes that a view lacks, except those listed as left out there already."""

@@ -1,0 +1,294 @@
+"""Networks from files, or from frames, arrays and graphs in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse, triu
+
+from iokr.apps.links.data import LinkData, files_of
+from iokr.apps.links.settings import check_arguments
+from iokr.apps.readers import Nodes, Rejection, read_network, read_views
+from iokr.apps.readers.edge_files import read_edges
+from iokr.apps.readers.file_table import Cells, FileTable
+from iokr.apps.readers.in_memory import as_edges, as_ids, as_table
+from iokr.apps.readers.layouts import Layout
+from iokr.apps.readers.node_files import rejected
+
+__all__ = ["as_tables", "read"]
+
+_MAX_EDGE_COLUMNS = 3  # source, target, weight; wider arrays are adjacency matrices
+
+Tables = list[Path | str | Cells]
+
+
+def read(
+    nodes: Any = None,
+    edges: Any = None,
+    *,
+    partners: Any = None,
+    bipartite: bool = False,
+    kernels: Any = None,
+    ids: Any = None,
+    labeled: Any = "edges",
+    missing: str = "reject",
+    columns: Sequence[str] | None = None,
+    id_column: str | None = None,
+    one_hot: Sequence[str] | None = None,
+    transpose: bool = False,
+    decimal: str = "auto",
+    source: str | None = None,
+    target: str | None = None,
+    weight: str | None = None,
+) -> LinkData:
+    """Read nodes and known links, and list everything that does not fit.
+
+    Parameters
+    ----------
+    nodes : path, DataFrame or array, or a list of them
+        Features of the nodes, the id in the first column (of a frame, in an index of names). Several tables are views
+        of the same nodes.
+    edges : path, DataFrame, NetworkX graph, array of pairs, or adjacency matrix
+        Known links: source, target, perhaps weight.
+    partners : like `nodes`, optional
+        Nodes of another kind: only pairs across the kinds are scored.
+    bipartite : bool, default=False
+        Two kinds of nodes in one table; the column of `edges` says which nodes are of which kind.
+    kernels : like `nodes`, optional
+        Kernel matrices with ids, in place of features.
+    ids : path or sequence of str, optional
+        Ids of the rows of arrays and of .npy and .npz files; default: row numbers.
+    labeled : {"edges", "all"}, path or sequence of ids, default="edges"
+        Nodes between which all links are known, so that an absent link counts as a true negative: those in the edge
+        list, all, or a list.
+    missing : {"reject", "mean", "zero"}, default="reject"
+        Nodes with missing features: leave out, or fill in.
+    columns, id_column, one_hot, transpose, decimal :
+        Which columns are features (* and ? match any letters), the column of the ids, columns of categories, whether
+        rows are features, and what precedes decimals ("auto", "point", "comma").
+    source, target, weight : str, optional
+        Columns of `edges`; `weight="none"` ignores weights.
+
+    Returns
+    -------
+    LinkData
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from iokr.apps import links
+    >>> X = np.array([[0.0], [0.1], [3.0], [3.2]])
+    >>> network = links.read(nodes=X, edges=np.array([[0, 1], [2, 3], [1, 0]]))
+    >>> network.n_links, [one.reason for one in network.rejections]
+    (2, ['duplicate, the other way round'])
+    """
+    check_arguments(locals())
+    if edges is None:
+        raise TypeError("`edges` is missing: give the known links.")
+    id_columns = () if id_column is None else (id_column,)
+    layout = Layout(id_columns, None if columns is None else tuple(columns), tuple(one_hot or ()), transpose, decimal)
+    ends = {"source": source, "target": target, "weight": weight, "decimal": decimal}
+    tables = as_tables(nodes, "nodes", layout)
+    own_ids = None if ids is None else as_ids(ids, "ids")
+    if partners is not None or bipartite:
+        others = None if partners is None else as_tables(partners, "partners", layout)
+        network = _read_across(tables, edges, others, own_ids, missing, layout, ends)
+    else:
+        matrices = as_tables(kernels, "kernels", Layout())
+        network = _read_one_kind(tables, edges, matrices, own_ids, labeled, missing, layout, ends)
+    listed = labeled if labeled_by(labeled) == "list" else None
+    files = files_of([nodes, partners, kernels, edges], [ids, listed])
+    return replace(network, layout=layout, missing=missing, labeled_by=labeled_by(labeled), files=files)
+
+
+def as_tables(given: Any, name: str, layout: Layout) -> list[Path | str | Cells]:
+    """One table or several, in a list or by name, as the readers take them."""
+    if given is None:
+        return []
+    if isinstance(given, Mapping):
+        named = [(str(view), table) for view, table in given.items()]
+    elif isinstance(given, (list, tuple)):
+        named = [(f"{name} {k}" if len(given) > 1 else name, table) for k, table in enumerate(given, start=1)]
+    else:
+        named = [(name, given)]
+    return [as_table(table, view, with_index=not layout.id) for view, table in named]
+
+
+def labeled_by(labeled: Any) -> str:
+    """Where labelled nodes come from."""
+    return labeled if isinstance(labeled, str) and labeled in ("edges", "all") else "list"
+
+
+def _read_one_kind(
+    nodes: Tables,
+    edges: Any,
+    kernels: Tables,
+    ids: Any,
+    labeled: Any,
+    missing: str,
+    layout: Layout,
+    ends: dict[str, Any],
+) -> LinkData:
+    matrix = _matrix(edges)
+    found = read_network(
+        as_edges(edges if matrix is None else _numbered_links(matrix)),
+        nodes=nodes or None,
+        kernels=kernels,
+        ids=ids,
+        labeled=labeled if labeled_by(labeled) != "list" else as_ids(labeled, "labeled"),
+        missing=missing,
+        layout=layout,
+        columns=ends,
+    )
+    return LinkData(
+        found.nodes,
+        found.nodes,
+        ("node", "node"),
+        found.adjacency,
+        found.labeled,
+        found.rejections,
+        found.notes,
+        found.comments,
+        by_position=found.by_position,
+    )
+
+
+def _matrix(edges: Any) -> csr_array | None:
+    """Links given as a matrix: sparse, or square and dense."""
+    wide = isinstance(edges, np.ndarray) and edges.ndim == 2 and edges.shape[1] > _MAX_EDGE_COLUMNS
+    matrix: Any = edges if issparse(edges) or wide else None
+    return None if matrix is None else csr_array(matrix)
+
+
+def _numbered_links(matrix: csr_array) -> NDArray[np.float64]:
+    """(row, column, weight) of a symmetric matrix, each link once."""
+    if matrix.shape[0] != matrix.shape[1] or abs(matrix - matrix.T).max() > 0:
+        raise ValueError(f"`edges` must be a symmetric matrix with a row per node, got shape {matrix.shape}.")
+    above = triu(matrix, k=1).tocoo()
+    return np.column_stack([above.row, above.col, above.data]).astype(np.float64)
+
+
+def _read_across(
+    nodes: Tables,
+    edges: Any,
+    partners: Tables | None,
+    ids: Any,
+    missing: str,
+    layout: Layout,
+    ends: dict[str, Any],
+) -> LinkData:
+    """Two tables of nodes, or one and the columns of the edge list."""
+    rows = read_views(nodes, ids=ids, missing=missing, layout=layout)
+    if partners is None:
+        table = read_edges(as_edges(edges), known=rows.ids.tolist(), **ends)
+        names = ("rows", "columns")
+        rows, columns, lost = _by_column(table, rows)
+        rejections = (*rows.rejections, *lost)
+        notes = rows.notes
+        comments = rows.comments
+    else:
+        columns = read_views(partners, missing=missing, layout=layout)
+        matrix = _matrix(edges)
+        links = as_edges(edges if matrix is None else _named_links(matrix, rows, columns))
+        table = read_edges(links, known=[*rows.ids.tolist(), *columns.ids.tolist()], **ends)
+        names = (rows.views[0][0], columns.views[0][0])
+        rejections = (*rows.rejections, *columns.rejections)
+        notes = (*rows.notes, *columns.notes)
+        comments = rows.comments + columns.comments
+    titled = len(set(table.head)) == 2 and all(table.head) and not isinstance(edges, np.ndarray) and not issparse(edges)
+    kinds = (table.head[0], table.head[1]) if titled else names
+    known, more = _links_across(table, rows, columns)
+    return LinkData(
+        rows,
+        columns,
+        kinds,
+        known,
+        np.arange(len(rows.ids)),
+        (*rejections, *more),
+        (*notes, *table.notes),
+        comments + table.comments,
+    )
+
+
+def _named_links(matrix: csr_array, rows: Nodes, columns: Nodes) -> Any:
+    """The entries of a matrix over all rows of two tables, by their ids."""
+    import pandas as pd
+
+    origins = [nodes.ids if nodes.origin is None else nodes.origin for nodes in (rows, columns)]
+    if matrix.shape != (len(origins[0]), len(origins[1])):
+        n, m = (len(ids) for ids in origins)
+        raise ValueError(f"`edges` has shape {matrix.shape}, but `nodes` has {n} rows and `partners` has {m}.")
+    ends = matrix.tocoo()
+    return pd.DataFrame({"row": origins[0][ends.row], "column": origins[1][ends.col], "weight": ends.data})
+
+
+def _by_column(table: FileTable, nodes: Nodes) -> tuple[Nodes, Nodes, list[Rejection]]:
+    """The nodes of the first column of an edge list, those of the second, and those of neither."""
+    ids = nodes.ids.tolist()
+    first, second = (set(table.text[:, side].tolist()) for side in (0, 1))
+    both = sorted(first & second & set(ids))
+    if both:
+        raise ValueError(
+            f"{table.name}: {both[0]!r} is in both columns, so its kind is ambiguous ({len(both)} such nodes); give "
+            "two tables, `nodes` and `partners`, or leave `bipartite` out."
+        )
+    where = {"first": np.array([one in first for one in ids]), "second": np.array([one in second for one in ids])}
+    for side, there in where.items():
+        if not there.any():
+            raise ValueError(
+                f"{table.name}: no node of its {side} column has features; it begins with "
+                f"{' '.join(table.text[0])!r:.60}, the nodes are like {ids[0]!r}."
+            )
+    neither = nodes.ids[~(where["first"] | where["second"])].tolist()
+    why = ("in neither column", "left out", "its kind is not known")
+    lost = [Rejection(table.name, None, "node", one, "", *why) for one in neither]
+    rows, columns = (replace(nodes, ids=nodes.ids[at], X=np.asarray(nodes.X)[at]) for at in where.values())
+    return rows, columns, lost
+
+
+def _links_across(table: FileTable, rows: Nodes, columns: Nodes) -> tuple[csr_array, list[Rejection]]:
+    """Links between rows and columns, in either order of the two ends, and what is not one."""
+    at, to = ({one: i for i, one in enumerate(nodes.ids.tolist())} for nodes in (rows, columns))
+    both = sorted(set(at) & set(to))
+    if both:
+        raise ValueError(f"{both[0]!r} is a node and a partner; ids of two kinds of nodes must differ.")
+    weights = table.values[:, 0] if table.values.shape[1] else np.ones(len(table.text))
+    links = np.zeros((len(at), len(to)))
+    rejections: list[Rejection] = []
+    for i, (a, b) in enumerate(table.text.tolist()):
+        if not np.isfinite(weights[i]) or weights[i] < 0:
+            raise ValueError(f"{table.at(i)}, column weight: expected a number of at least 0, got {weights[i]:g}.")
+        if a in to and b in at:
+            a, b = b, a
+        reason = ""
+        action = "left out"
+        if a in at and b in to:
+            if links[at[a], to[b]]:
+                reason, action = "duplicate", "counted once"
+            elif weights[i] == 0:
+                reason, action = "weight 0", "taken as no link"
+            else:
+                links[at[a], to[b]] = 1.0
+        elif {a, b} <= set(at) or {a, b} <= set(to):
+            reason = "two nodes of one kind"
+        elif i == 0 and a not in at and b not in to and not table.head:
+            reason, action = "names no node", "taken for a header"
+        else:
+            reason = "unknown node"
+        if reason:
+            rejections.append(rejected(table, i, "edge", a, b, reason, action))
+    if not links.any():
+        raise ValueError(
+            f"{table.name}: none of its {len(table.text)} rows joins a node like {str(rows.ids[0])!r} and a partner "
+            f"like {str(columns.ids[0])!r}; it begins with {' '.join(table.text[0])!r:.60}."
+        )
+    if links.all():
+        raise ValueError(
+            f"{table.name}: every node is linked with every partner; there is nothing to learn or to find."
+        )
+    return csr_array(links), rejections
