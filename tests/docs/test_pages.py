@@ -150,6 +150,15 @@ def test_pages_load_nothing_from_the_network(built):
 
 
 @pytest.mark.slow
+def test_formulas_are_set_by_a_copy_of_mathjax(built):
+    """The script and its fonts are files of the pages."""
+    folder = built / "_static" / "mathjax"
+    assert (folder / "tex-chtml.js").stat().st_size > 500_000
+    assert list((folder / "output" / "chtml" / "fonts" / "woff-v2").glob("*.woff"))
+    assert "_static/mathjax/tex-chtml.js" in (built / "notation.html").read_text()
+
+
+@pytest.mark.slow
 def test_the_front_page_leads_to_every_user(built):
     front = (built / "index.html").read_text()
     near = set(re.findall(r'href="([^"#]+\.html)', front))
@@ -180,6 +189,21 @@ def test_the_search_finds_the_page(built, reader, word):
     found = [link.split(".html")[0] for link in reader.still(links)]
     first = next(page for page in found if page != "glossary")  # where the word itself is explained
     assert first in SEARCHED[word]
+
+
+@pytest.mark.slow
+def test_every_formula_is_typeset_without_a_network(built, reader):
+    """No page has a formula that MathJax rejects, and nothing is requested from another place than the files."""
+    pages = [page for page in sorted(built.rglob("*.html")) if 'class="math ' in page.read_text()]
+    assert len(pages) > 20
+    for page in pages:
+        reader.open(page)
+        rest = "[...document.querySelectorAll('.math')].filter(e => !e.querySelector('mjx-container')).length"
+        assert reader.until(rest, lambda count: count == 0) == 0, page
+        wrong = "document.querySelectorAll('mjx-merror, mjx-container [style*=red]')"  # red: an unknown command
+        assert reader.read(f"[...{wrong}].map(e => e.textContent)") == [], page
+        loaded = reader.read("performance.getEntriesByType('resource').map(entry => entry.name)")
+        assert [name for name in loaded if not name.startswith("file:")] == [], page
 
 
 NARROW = ["index", "start", "faq", "guide/kernels", "guide/losses", "auto_tutorials/biologist", "auto_examples/index"]
