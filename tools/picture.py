@@ -1,10 +1,10 @@
-"""The picture of the README and of the front page, docs/_static/network.png, from what `iokr links predict` writes.
+"""Draw docs/_static/network.png, the picture of the README and of the start page, by `iokr links predict`.
 
     python tools/picture.py        # seconds; the same seed gives the same picture
 
-A ring of 300 nodes, linked when they are close; features are a noisy view of their places, and the links are known
-among 100 nodes. The command ranks all other pairs, and the truth colours its answer. Size, noise and radius were chosen
-for a network that can be drawn and an answer that can be seen: this shows what the command does, not how well it does.
+A ring of 300 nodes, linked if they are close; features are noisy functions of their positions, and the links among 100
+nodes are known. The command ranks all other pairs; colours show which are links. Size, noise and radius were chosen for
+the drawing: it illustrates the command, not its accuracy.
 """
 
 import subprocess
@@ -50,7 +50,7 @@ def answer(folder, features, edges, labelled, top):
 
 
 def main(path=HOME):
-    """Make the network, run the command, draw what goes in on the left and what comes out on the right."""
+    """Simulate the network, run the command, and draw its input on the left and its output on the right."""
     places, features, linked, labelled = ring()
     n, pairs = len(places), np.argwhere(np.triu(linked))
     known = pairs[np.isin(pairs, labelled).all(axis=1)]
@@ -68,9 +68,9 @@ def main(path=HOME):
         axes.scatter(*places[dark].T, s=12, color=INK, zorder=3)
         axes.set_aspect("equal")
         axes.axis("off")
-    one.set_title(f"goes in: features of {n} nodes,\nthe {len(known)} links of {len(labelled)} of them")
+    one.set_title(f"input: features of {n} nodes,\nthe {len(known)} links of {len(labelled)} of them")
     two.set_title(
-        f"comes out: the {len(found)} best other pairs,\n{right.mean():.0%} are links (blue), at random {chance:.1%}"
+        f"output: the {len(found)} best other pairs,\n{right.mean():.0%} are links (blue), at random {chance:.1%}"
     )
     figure.savefig(path, dpi=130, bbox_inches="tight")
     Image.open(path).convert("RGB").quantize(64).save(path, optimize=True)
