@@ -1,4 +1,4 @@
-"""Curves as users bring them: a matrix, pairs of points and values, a long table, a functional data object."""
+"""Curves in any form: a matrix, pairs of points and values, a long table, a functional data object."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from iokr.data.objects import BadObject, error_context
 
 __all__ = ["CurveTable", "interpolate", "quadrature_weights", "read_curves"]
 
-_NODES = 5000  # of a union grid at most
-_NEAR = 1e-3  # points closer than this share of the range are one node
+_MOST_NODES = 5000  # of a union grid
+_NEAR = 1e-3  # points closer than this fraction of the range are one node
 _LONG = ("id", "t", "value")
 
 
 @dataclass(frozen=True, eq=False)
 class CurveTable:
-    """n curves on T nodes: values (n, T), NaN where a curve was not seen."""
+    """n curves on T nodes: values (n, T), NaN where a curve was not observed."""
 
     points: np.ndarray  # (T,), ascending
     values: Array  # (n, T)
@@ -34,22 +34,13 @@ def read_curves(y: Any, grid: Any = None, name: str = "y") -> CurveTable:
     """The curves on one set of nodes.
 
     `y` is (n, T) with NaN, on `grid` (T points on [0, 1] without one); or n pairs (points, values); a table with
-    columns id, t, value; or an object with `data_matrix` and `grid_points`. Pairs are put on the nodes of `grid`,
-    each point on the nearest, or without one on the union of their points, in which those closer than
-    1e-3 of the range are one.
+    columns id, t, value; or an object with `data_matrix` and `grid_points`, as scikit-fda has. Points of pairs are
+    moved to the nearest node of `grid`, or without one to the union of all points, where points closer than 1e-3 of
+    the range are merged.
     """
     if hasattr(y, "data_matrix") and hasattr(y, "grid_points"):
-        values = np.asarray(y.data_matrix, dtype=float)
-        if len(y.grid_points) != 1 or values.ndim != 3 or values.shape[2] != 1:
-            raise ValueError(
-                f"`{name}` must hold real curves of one variable, got data of shape {values.shape} over "
-                f"{len(y.grid_points)} variables."
-            )
-        own = np.asarray(y.grid_points[0], dtype=float)
-        if grid is None or np.array_equal(own, check_points(grid, "grid")):
-            return _on_grid(values[:, :, 0], own, name)
-        return _from_pairs([(own, row) for row in values[:, :, 0]], None, grid, name)
-    if isinstance(y, np.ndarray) and y.dtype == object and y.ndim == 1:  # pairs, as folds cut them
+        return _from_functional_data(y, grid, name)
+    if isinstance(y, np.ndarray) and y.dtype == object and y.ndim == 1:  # pairs after `take`
         y = list(y)
     columns = [str(column).lower() for column in column_names(y) or ()]
     if sorted(columns) == sorted(_LONG):
@@ -59,6 +50,19 @@ def read_curves(y: Any, grid: Any = None, name: str = "y") -> CurveTable:
     with error_context(name):
         y = read(y, matrix=True, missing=True)
     return _on_grid(y, grid, name)
+
+
+def _from_functional_data(y: Any, grid: Any, name: str) -> CurveTable:
+    values = np.asarray(y.data_matrix, dtype=float)
+    if len(y.grid_points) != 1 or values.ndim != 3 or values.shape[2] != 1:
+        raise ValueError(
+            f"`{name}` must hold real curves of one variable, got data of shape {values.shape} over "
+            f"{len(y.grid_points)} variables."
+        )
+    points = np.asarray(y.grid_points[0], dtype=float)
+    if grid is None or np.array_equal(points, check_points(grid, "grid")):
+        return _on_grid(values[:, :, 0], points, name)
+    return _from_pairs([(points, row) for row in values[:, :, 0]], None, grid, name)
 
 
 def _is_pairs(y: Any) -> bool:
@@ -85,38 +89,38 @@ def _on_grid(Y: Any, grid: Any, name: str) -> CurveTable:
     if Y.ndim != 2 or Y.shape[0] == 0 or Y.shape[1] == 0:
         raise ValueError(
             f"`{name}` must have a curve per row and a point per column, got shape {tuple(Y.shape)}; "
-            "curves on grids of their own are pairs (points, values)."
+            "curves on different grids are pairs (points, values)."
         )
     if is_numpy(Y):
         Y = np.asarray(Y, dtype=float)
     T = int(Y.shape[1])
     points = np.linspace(0.0, 1.0, T) if grid is None else check_points(grid, "grid")
     if len(points) != T:
-        raise ValueError(f"`grid` has {len(points)} points but `{name}` has {T} columns; they must be as many.")
+        raise ValueError(f"`grid` has {len(points)} points but `{name}` has {T} columns; the numbers must be equal.")
     values = to_numpy(Y)
     if np.isinf(values).any():
-        raise ValueError(f"`{name}` contains infinity; remove these entries, NaN is a point that was not seen.")
-    _check_seen(~np.isnan(values), name)
+        raise ValueError(f"`{name}` contains infinity; replace it by NaN, which is a point that was not observed.")
+    _check_observed(~np.isnan(values), name)
     if np.all(np.diff(points) > 0):
         return CurveTable(points, Y)
     if len(np.unique(points)) < len(points):
-        raise ValueError("`grid` has the same point twice; each column needs a point of its own.")
+        raise ValueError("`grid` has the same point twice; the points of the columns must differ.")
     raise ValueError(
-        f"`grid` must ascend from column to column: predictions come in this order; sort it, and the columns of "
-        f"`{name}` with it."
+        f"`grid` must ascend from column to column, as predictions have this order; sort it together with the columns "
+        f"of `{name}`."
     )
 
 
 def check_points(points: Any, name: str) -> np.ndarray:
-    """Finite numbers, one after the other."""
+    """A sequence of finite numbers."""
     found = check_numbers(points, name)
     if found.ndim != 1 or found.size == 0 or not np.all(np.isfinite(found)):
         raise ValueError(f"`{name}` must be a sequence of finite numbers, got {points!r:.60}.")
     return found
 
 
-def _check_seen(seen: np.ndarray, name: str) -> None:
-    empty = np.flatnonzero(~seen.any(axis=1))
+def _check_observed(observed: np.ndarray, name: str) -> None:
+    empty = np.flatnonzero(~observed.any(axis=1))
     if len(empty):
         raise BadObject(
             "Curve",
@@ -136,7 +140,8 @@ def _long_table(y: Any, columns: list[str], name: str) -> tuple[list[tuple[np.nd
     if not rows:
         raise ValueError(f"`{name}` is empty; at least one curve is needed.")
     try:
-        t, values = given["t"].astype(float), given["value"].astype(float)
+        t = given["t"].astype(float)
+        values = given["value"].astype(float)
     except (TypeError, ValueError) as error:
         raise ValueError(f"The columns t and value of `{name}` must be numbers ({error}).") from error
     return [(t[some], values[some]) for some in rows.values()], list(rows)
@@ -150,10 +155,10 @@ def _from_pairs(pairs: Sequence[Any], names: list[Any] | None, grid: Any, name: 
         first = curves[0][0]
         same = all(len(points) == len(first) and np.array_equal(points, first) for points, _ in curves)
         nodes = first if same else _union([points for points, _ in curves])
-    if len(nodes) > _NODES:
+    if len(nodes) > _MOST_NODES:
         raise ValueError(
-            f"The points of `{name}` make {len(nodes)} nodes, more than {_NODES}: are their units the same? "
-            "Give `grid`, and each point is put on the nearest of its nodes."
+            f"The points of `{name}` give {len(nodes)} nodes, more than {_MOST_NODES}: are their units the same? "
+            "Give `grid`; each point is then moved to the nearest of its nodes."
         )
     middles = (nodes[1:] + nodes[:-1]) / 2
     sums, counts = np.zeros((2, len(curves), len(nodes)))
@@ -167,47 +172,53 @@ def _from_pairs(pairs: Sequence[Any], names: list[Any] | None, grid: Any, name: 
 
 
 def _check_inside(i: int, points: np.ndarray, nodes: np.ndarray, name: str) -> None:
-    """No point farther out than half a step beyond the first and the last of several nodes."""
+    """No point more than half a step beyond the first and the last of several nodes."""
     if len(nodes) == 1:
         return
-    low, high = nodes[0] - (nodes[1] - nodes[0]) / 2, nodes[-1] + (nodes[-1] - nodes[-2]) / 2
+    low = nodes[0] - (nodes[1] - nodes[0]) / 2
+    high = nodes[-1] + (nodes[-1] - nodes[-2]) / 2
     beyond = points[(points < low) | (points > high)]
     if len(beyond):
-        what = f" has a point at {beyond[0]:g}, outside of the nodes from {nodes[0]:g} to {nodes[-1]:g}; drop it"
-        raise BadObject("Curve", i, f"{what}, or widen `grid`.", name)
+        text = f" has a point at {beyond[0]:g}, outside of the nodes from {nodes[0]:g} to {nodes[-1]:g}; drop it"
+        raise BadObject("Curve", i, f"{text}, or widen `grid`.", name)
 
 
 def _one_curve(i: int, points: Any, values: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Points in order, and their values; those that are NaN were not seen."""
+    """Ascending points, and their values; points where the value is NaN are dropped."""
     try:
-        points, values = np.asarray(points, dtype=float), np.asarray(values, dtype=float)
+        points = np.asarray(points, dtype=float)
+        values = np.asarray(values, dtype=float)
     except (TypeError, ValueError) as error:
         raise BadObject("Curve", i, f" must be a pair of points and values, both numbers ({error}).", name) from error
     if points.shape != values.shape or points.ndim != 1:
         raise BadObject("Curve", i, f" has points of shape {points.shape} and values of shape {values.shape}.", name)
     if not np.all(np.isfinite(points)) or np.isinf(values).any():
         raise BadObject("Curve", i, " has points or values that are NaN or infinite; remove them.", name)
-    seen = ~np.isnan(values)
-    points, values = points[seen], values[seen]
+    observed = ~np.isnan(values)
+    points = points[observed]
+    values = values[observed]
     if len(points) == 0:
         raise BadObject("Curve", i, " has no points; pass such inputs as `X_unlabeled`, or drop them.", name)
     order = np.argsort(points, kind="stable")
-    points, values = points[order], values[order]
+    points = points[order]
+    values = values[order]
     repeated = np.flatnonzero(np.diff(points) == 0)
     if len(repeated):
         if np.any(values[repeated] != values[repeated + 1]):
             raise BadObject("Curve", i, f" has two values at the point {points[repeated[0]]:g}; keep one.", name)
-        warnings.warn(f"Curve {i} of `{name}` repeats points, with the same values; each counts once.", stacklevel=5)
-        keep = np.r_[True, np.diff(points) > 0]
-        points, values = points[keep], values[keep]
+        warnings.warn(f"Curve {i} of `{name}` repeats points with equal values; each is used once.", stacklevel=5)
+        first = np.r_[True, np.diff(points) > 0]
+        points = points[first]
+        values = values[first]
     return points, values
 
 
 def _union(grids: Sequence[np.ndarray]) -> np.ndarray:
-    """All points, those closer than 1e-3 of the range in one node, which lies in their mean."""
+    """All points, those closer than 1e-3 of the range merged into their mean."""
     points = np.unique(np.concatenate(grids))
     near = _NEAR * (points[-1] - points[0])
-    nodes, start = [], 0
+    nodes = []
+    start = 0
     for stop in range(1, len(points) + 1):
         if stop == len(points) or points[stop] - points[start] > near:
             nodes.append(points[start:stop].mean())
@@ -216,7 +227,7 @@ def _union(grids: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def quadrature_weights(quadrature: Any, points: np.ndarray) -> np.ndarray:
-    """w_t > 0: "trapezoid" and "uniform" sum to one over the range, others are as they are given."""
+    """w_t > 0: "trapezoid" and "uniform" weights sum to one, given ones need not."""
     T = len(points)
     if isinstance(quadrature, str):
         if quadrature not in ("trapezoid", "uniform"):

@@ -52,8 +52,14 @@ def _pair_link_predictor_cv(fields: dict[str, Any]) -> dict[str, Any]:
     return kept | {"ridge_": fields["pairs_"], "_pairwise": False, "_single_precision": False}
 
 
+def _stage(fields: dict[str, Any]) -> dict[str, Any]:
+    """A step of boosting."""
+    return {"partition": fields["grown"], "values": fields["values"], "leaf_weights": fields["leaf_weights"]}
+
+
 RENAMED: dict[str, tuple[str, Callable[[dict[str, Any]], dict[str, Any]]]] = {
     "Search": ("SearchResult", _search_result),
+    "Stage": ("BoostingStage", _stage),
     "rivals.PairLinks": ("PairLinkPredictor", _pair_link_predictor),
     "AllPairsCV": ("PairLinkPredictorCV", _pair_link_predictor_cv),
 }

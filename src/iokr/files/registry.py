@@ -44,7 +44,7 @@ HELD = {
     "AllPairs": "iokr.estimators.pairs.all_pairs",
     "TaskMetric": "iokr.estimators.multitask.similarity",
     "Grown": "iokr.estimators.trees.growing:Partition",
-    "Stage": "iokr.estimators.trees.boosting",
+    "BoostingStage": "iokr.estimators.trees.boosting:Stage",
     "Parts": "iokr.data.objects",
     "Frame": "iokr.data.frames",
     "CholeskyFactor": "iokr._array.factorizations",

@@ -28,7 +28,7 @@ __all__ = ["L2", "Periodic", "Pointwise", "Warped"]
 
 
 class CurveInputs(Kernel):
-    """Curves in any form that `Functional` reads, on the nodes of the training curves; gaps are filled by splines."""
+    """Curves in any form that `Functional` takes, on the nodes of the training curves; gaps are filled by splines."""
 
     grid: Any
     domain = "curves"
@@ -44,8 +44,8 @@ class CurveInputs(Kernel):
     def _complete(self, values: np.ndarray) -> np.ndarray:
         values = np.array(values, dtype=float)
         for i in np.flatnonzero(np.isnan(values).any(axis=1)):
-            seen = ~np.isnan(values[i])
-            values[i] = interpolate(self.points_[seen], values[i, seen, None], self.points_)[:, 0]
+            observed = ~np.isnan(values[i])
+            values[i] = interpolate(self.points_[observed], values[i, observed, None], self.points_)[:, 0]
         return values
 
 
@@ -81,7 +81,7 @@ class L2(CurveInputs):
         return self
 
     def represent(self, X: Any) -> Any:
-        """What the base kernel sees of the weighted values."""
+        """The base kernel's representation of the weighted values."""
         return self.base_.represent(self._read(X) * self.root_)
 
     def block(self, R: Any, S: Any) -> Array:
@@ -100,7 +100,7 @@ class Pointwise(CurveInputs):
     Parameters
     ----------
     base : Kernel, default=None
-        On numbers, as vectors of one coordinate; None is `RBF()`.
+        On numbers, which are vectors of one coordinate; None is `RBF()`.
     grid, quadrature :
         As in `L2`; "uniform" is the plain mean.
 
@@ -131,7 +131,8 @@ class Pointwise(CurveInputs):
         """Σ_t w_t base(x_i(θ_t), z_j(θ_t))."""
         total = np.zeros((len(R), len(S)))
         for t, w in enumerate(self.w_):
-            left, right = self.base_.represent(R[:, t : t + 1]), self.base_.represent(S[:, t : t + 1])
+            left = self.base_.represent(R[:, t : t + 1])
+            right = self.base_.represent(S[:, t : t + 1])
             total += w * to_numpy(self.base_.block(left, right))
         return total
 
@@ -145,7 +146,7 @@ class Pointwise(CurveInputs):
 
 @component
 class Warped(Kernel):
-    """k(x, z) = base of the values in their order: curves that run through the same values at different speeds.
+    """k(x, z) = base of the sequences of values: for curves that pass through the same values at different speeds.
 
     Parameters
     ----------
@@ -171,7 +172,7 @@ class Warped(Kernel):
         return self
 
     def represent(self, X: Any) -> Any:
-        """What the base kernel sees of the values that are there."""
+        """The base kernel's representation of the observed values."""
         return self.base_.represent(_series(X))
 
     def block(self, R: Any, S: Any) -> Array:
@@ -184,7 +185,7 @@ class Warped(Kernel):
 
 
 def _series(X: Any) -> np.ndarray:
-    """The values of each curve that are there, in the order of their points."""
+    """The observed values of each curve, in the order of their points."""
     values = to_numpy(read_curves(X, None, "X").values)
     return as_objects([row[~np.isnan(row)] for row in values])
 
@@ -214,7 +215,7 @@ class Periodic(Kernel):
     domain = "vectors"
 
     def fit(self, X: Any) -> Periodic:
-        """Check γ and p, and fix an origin among the data, from which places lose no digits."""
+        """Check γ and p, and choose an origin among the data, so that positions lose no digits."""
         check_number(self.gamma, "gamma", minimum=0.0, strict=True)
         check_number(self.period, "period", minimum=0.0, strict=True)
         X = check_vectors(X, sparse=False)
@@ -222,20 +223,22 @@ class Periodic(Kernel):
         return self
 
     def represent(self, X: Any) -> Parts:
-        """Places on the circle, p/(2π) (cos θ − 1, sin θ) for each coordinate, and their squared norms."""
+        """Positions on the circle, p/(2π) (cos θ − 1, sin θ) for each coordinate, and their squared norms."""
         X = check_vectors(X, sparse=False)
         xp = array_namespace(X)
         with unwarned():
             away = check_computed(X - asarray_like(self.center_, X)[None, :], "Row", "x − c")
         arc = xp.remainder(xp.abs(away), self.period)  # exact
         arc = xp.where(arc > self.period / 2, arc - self.period, arc) * xp.sign(away)
-        angle, radius = arc * (2 * np.pi / self.period), self.period / (2 * np.pi)
+        angle = arc * (2 * np.pi / self.period)
+        radius = self.period / (2 * np.pi)
         R = radius * xp.concat([-2 * xp.sin(angle / 2) ** 2, xp.sin(angle)], axis=1)
         return Parts(R, row_sq_norms(R))
 
     def block(self, R: Parts, S: Parts) -> Array:
         """The (n, m) array of k(s_i, t_j)."""
-        (X, x_norms), (Z, z_norms) = R, S
+        (X, x_norms) = R
+        (Z, z_norms) = S
         return exp_(scaled_sq_distances(X, x_norms, Z, z_norms, -self.gamma))
 
     def diag(self, R: Parts) -> Array:
@@ -245,7 +248,8 @@ class Periodic(Kernel):
     def derivative(self, points: np.ndarray, at: np.ndarray, order: int) -> np.ndarray:
         """gk and (g² − 2γ cos(2πu/p))k for numbers, u = t − s and g = −γ(p/π) sin(2πu/p)."""
         check_choice(order, "derivative", (1, 2))
-        p, gamma = self.period, self.gamma
+        p = self.period
+        gamma = self.gamma
         u = at[None, :] - points[:, None]
         k = np.exp(-gamma * (p / np.pi) ** 2 * np.sin(np.pi * u / p) ** 2)
         slope = -gamma * (p / np.pi) * np.sin(2 * np.pi * u / p)

@@ -1,4 +1,4 @@
-"""Asymmetric squares: expectiles in place of means."""
+"""Asymmetric squares: expectiles instead of means."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Expectile(Loss):
     Parameters
     ----------
     levels : float or sequence of float, default=0.5
-        θ in (0, 1): one for all outputs, or one for each; 0.5 is half the squared loss.
+        θ in (0, 1), one for all outputs or one for each; 0.5 is half the squared loss.
 
     Examples
     --------
@@ -38,13 +38,15 @@ class Expectile(Loss):
 
     def check(self, Psi: Array) -> None:
         """Levels in (0, 1), one or as many as outputs."""
-        theta, q = check_levels(self.levels, distinct=False), int(Psi.shape[1])
+        theta = check_levels(self.levels, distinct=False)
+        q = int(Psi.shape[1])
         if len(theta) not in (1, q):
             raise ValueError(f"`levels` has {len(theta)} entries but there are {q} outputs; give one, or one for each.")
 
     def _slopes(self, E: Array) -> Array:
         """θ where e > 0, else 1 − θ."""
-        xp, theta = array_namespace(E), asarray_like(np.atleast_1d(np.asarray(self.levels, dtype=float)), E)[None, :]
+        xp = array_namespace(E)
+        theta = asarray_like(np.atleast_1d(np.asarray(self.levels, dtype=float)), E)[None, :]
         return xp.where(E > 0, theta + 0.0 * E, 1 - theta + 0.0 * E)
 
     def value(self, H: Array, Psi: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Losses whose minimisers are quantiles: entry by entry, with another slope on each side."""
+"""Losses whose minimisers are quantiles: entrywise, with a different slope on each side."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RAREST = float(np.finfo(float).tiny)  # 1/θ is a number
 
 
 def check_levels(levels: Any, name: str = "levels", *, distinct: bool = True) -> np.ndarray:
-    """Numbers strictly between 0 and 1; `distinct`, none twice, where they are the levels of one output."""
+    """Numbers strictly between 0 and 1; `distinct`: all different, as for the levels of one output."""
     try:
         if isinstance(levels, (str, bytes)):
             raise TypeError
@@ -35,7 +35,7 @@ def check_levels(levels: Any, name: str = "levels", *, distinct: bool = True) ->
 class BoxLoss(Loss):
     """ℓ(h, ψ) = Σ_j max(hi_j e_j, lo_j e_j), e = ψ − h, lo ≤ 0 ≤ hi: the dual is a quadratic over boxes w[lo, hi].
 
-    A subclass says `bounds`. `ADMM` solves such losses in the eigenbases of kernel and operator.
+    A subclass defines `bounds`. `ADMM` solves such losses in the eigenbases of kernel and operator.
 
     Examples
     --------
@@ -63,7 +63,9 @@ class BoxLoss(Loss):
 
     def value(self, H: Array, Psi: Array) -> Array:
         """Σ_j max(hi_j e_j, lo_j e_j)."""
-        xp, (lo, hi), E = array_namespace(H), self._bounds(H), Psi - H
+        xp = array_namespace(H)
+        (lo, hi) = self._bounds(H)
+        E = Psi - H
         return xp.sum(xp.where(E > 0, hi * E, lo * E), axis=1)
 
     def gradient(self, H: Array, Psi: Array) -> Array:
@@ -76,7 +78,8 @@ class BoxLoss(Loss):
         return Z + self._clip(t[:, None] * (Psi - Z), 1.0) / t[:, None]
 
     def _clip(self, W: Array, weight: Array | float) -> Array:
-        xp, (lo, hi) = array_namespace(W), self._bounds(W)
+        xp = array_namespace(W)
+        (lo, hi) = self._bounds(W)
         return xp.minimum(xp.maximum(W, weight * lo + 0.0 * W), weight * hi + 0.0 * W)
 
     def feasible(self, W: Array, Psi: Array, weight: Array) -> Array:
@@ -90,7 +93,7 @@ class BoxLoss(Loss):
 
 @component
 class Boxes(BoxLoss):
-    """ℓ(h, ψ) = Σ_j max(hi_j e_j, lo_j e_j) with bounds that are given.
+    """ℓ(h, ψ) = Σ_j max(hi_j e_j, lo_j e_j) with given bounds.
 
     Examples
     --------
@@ -104,20 +107,20 @@ class Boxes(BoxLoss):
     hi: Any
 
     def bounds(self, q: int) -> tuple[np.ndarray, np.ndarray]:
-        """As given."""
+        """The given ones."""
         return np.asarray(self.lo, dtype=float), np.asarray(self.hi, dtype=float)
 
 
 @component
 class Pinball(BoxLoss):
-    """ℓ(h, ψ) = Σ_j η_j max(θ_j e_j, (θ_j − 1) e_j), e = ψ − h: h_j is to lie above a fraction θ_j of the outputs.
+    """ℓ(h, ψ) = Σ_j η_j max(θ_j e_j, (θ_j − 1) e_j), e = ψ − h: h_j estimates the quantile at level θ_j.
 
     Parameters
     ----------
     levels : float or sequence of float, default=0.5
-        θ in (0, 1): one for all outputs, or one for each; 0.5 is half the absolute error.
+        θ in (0, 1), one for all outputs or one for each; 0.5 is half the absolute error.
     weights : float or sequence of float, default=None
-        η > 0: one for all outputs, or one for each; None is ones.
+        η > 0, one for all outputs or one for each; None is ones.
 
     Examples
     --------
@@ -131,7 +134,7 @@ class Pinball(BoxLoss):
     weights: Any = None
 
     def check(self, Psi: Array) -> None:
-        """Levels in (0, 1), one or as many as outputs; weights alike and positive."""
+        """Levels in (0, 1) and positive weights, one or as many as outputs."""
         self.bounds(int(Psi.shape[1]))
 
     def bounds(self, q: int) -> tuple[np.ndarray, np.ndarray]:

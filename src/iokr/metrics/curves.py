@@ -28,7 +28,8 @@ class Curves:
         """Those of pairs ranked by their scores."""
         descending = np.argsort(-np.asarray(scores).ravel(), kind="stable")
         linked = np.asarray(truth).ravel()[descending] != 0
-        links, others = np.cumsum(linked), np.cumsum(~linked)
+        links = np.cumsum(linked)
+        others = np.cumsum(~linked)
         roc = np.interp(GRID, others / others[-1], links / links[-1])
         first = np.searchsorted(links, np.maximum(np.ceil(GRID * links[-1]), 1))  # the pair that reaches each recall
         return cls(roc, links[first] / (first + 1))

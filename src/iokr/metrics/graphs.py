@@ -128,15 +128,18 @@ def _matched(colours: np.ndarray, A: np.ndarray, B: np.ndarray) -> bool:
     """Whether some matching of nodes preserves colours and edges; nodes of A come first in `colours`."""
     n = len(A)
     colours = _refined(colours, A, B)
-    mine, theirs = colours[:n], colours[n:]
+    mine = colours[:n]
+    theirs = colours[n:]
     if not np.array_equal(np.sort(mine), np.sort(theirs)):
         return False
     counts = np.bincount(mine, minlength=len(mine))
     if counts.max() == 1:
-        p, q = np.argsort(mine), np.argsort(theirs)
+        p = np.argsort(mine)
+        q = np.argsort(theirs)
         return bool(np.array_equal(A[np.ix_(p, p)], B[np.ix_(q, q)]))
     tied = int(np.argmax(counts > 1))
-    node, fresh = int(np.argmax(mine == tied)), int(colours.max()) + 1
+    node = int(np.argmax(mine == tied))
+    fresh = int(colours.max()) + 1
     for other in np.flatnonzero(theirs == tied).tolist():
         marked = colours.copy()
         marked[[node, n + other]] = fresh

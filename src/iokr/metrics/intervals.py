@@ -82,7 +82,8 @@ def coverage(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
 
 def _inside(y_true: Any, y_pred: Any) -> np.ndarray:
     """Whether each output lies inside its interval or band, (n,)."""
-    y, ends = check_numbers(y_true, "y_true"), check_numbers(y_pred, "y_pred")
+    y = check_numbers(y_true, "y_true")
+    ends = check_numbers(y_pred, "y_pred")
     check_finite(y, "y_true")
     if ends.shape[-1:] != (2,) or ends.ndim not in (2, 3) or np.isnan(ends).any():
         raise ValueError(

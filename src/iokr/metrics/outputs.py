@@ -73,7 +73,8 @@ def f1_samples(y_true: Any, y_pred: Any) -> float:
     for name, sets in (("y_true", Y), ("y_pred", Z)):
         if np.any((sets != 0) & (sets != 1)):
             raise ValueError(f"`{name}` must hold label sets, rows of 0 and 1; apply a threshold to scores first.")
-    Y, Z = Y != 0, Z != 0
+    Y = Y != 0
+    Z = Z != 0
     sizes = Y.sum(axis=1) + Z.sum(axis=1)
     return float(np.mean(np.where(sizes > 0, 2 * (Y & Z).sum(axis=1) / np.maximum(sizes, 1), 1.0)))
 
@@ -162,7 +163,8 @@ def _entries(y: Any) -> np.ndarray:
 def _pair(y_true: Any, y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
     """Both as float matrices of the same shape."""
     check_compared(y_true, y_pred)
-    Y, Z = _rows(y_true, "y_true"), _rows(y_pred, "y_pred")
+    Y = _rows(y_true, "y_true")
+    Z = _rows(y_pred, "y_pred")
     check_finite(Y, "y_true")
     check_finite(Z, "y_pred")
     if Y.shape != Z.shape:

@@ -147,8 +147,10 @@ class _Curve(NamedTuple):
 def _curve(truth: Any, scores: Any, where: Any) -> _Curve:
     linked, values = _check_pairs(truth, scores, where)
     levels, counts = np.unique(values[linked], return_counts=True)
-    descending, counts = levels[::-1], counts[::-1]
-    ordered, n = np.sort(values), len(values)
+    descending = levels[::-1]
+    counts = counts[::-1]
+    ordered = np.sort(values)
+    n = len(values)
     above = n - np.searchsorted(ordered, descending, side="right")
     at_least = n - np.searchsorted(ordered, descending, side="left")
     links = np.cumsum(counts)
@@ -161,7 +163,8 @@ def _curve(truth: Any, scores: Any, where: Any) -> _Curve:
 
 def _check_pairs(truth: Any, scores: Any, where: Any) -> tuple[np.ndarray, np.ndarray]:
     """Whether each of the pairs is linked, and its score, as two lists."""
-    known, values = _dense(truth, "truth"), _dense(scores, "scores")
+    known = _dense(truth, "truth")
+    values = _dense(scores, "scores")
     if known.shape != values.shape:
         raise ValueError(f"`truth` has shape {known.shape} but `scores` has {values.shape}; they must be the same.")
     used = np.ones(known.shape, dtype=bool) if where is None else check_mask(where, "where", known.shape)
@@ -173,7 +176,8 @@ def _check_pairs(truth: Any, scores: Any, where: Any) -> tuple[np.ndarray, np.nd
         _check_above(known != 0, "truth")
         _check_above(used, "where")
         used = np.triu(used, k=1)
-    known, values = known[used], values[used].astype(np.float64)
+    known = known[used]
+    values = values[used].astype(np.float64)
     if not np.isfinite(known).all():
         odd = "NaN" if np.isnan(known).any() else "infinity"
         raise ValueError(
@@ -210,7 +214,8 @@ def _dense(values: Any, name: str) -> np.ndarray:
 
 
 def _roc_auc(curve: _Curve) -> float:
-    links, others = np.append(0.0, curve.links), np.append(0.0, curve.pairs - curve.links)
+    links = np.append(0.0, curve.links)
+    others = np.append(0.0, curve.pairs - curve.links)
     if not links[-1] or not others[-1]:
         return float("nan")
     return float(np.sum(np.diff(others) * (links[1:] + links[:-1])) / (2 * links[-1] * others[-1]))

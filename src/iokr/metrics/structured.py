@@ -43,7 +43,8 @@ def kendall_tau(y_true: Any, y_pred: Any) -> float:
         a = np.sign(Y[:, first] - Y[:, second])
         b = np.sign(Z[:, first] - Z[:, second])
     known = ~np.isnan(a) & ~np.isnan(b)
-    a, b = np.where(known, a, 0.0), np.where(known, b, 0.0)
+    a = np.where(known, a, 0.0)
+    b = np.where(known, b, 0.0)
     untied = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))
     return float(np.mean((a * b).sum(axis=1) / np.where(untied > 0, untied, 1.0)))
 

@@ -49,12 +49,12 @@ def test_h_and_weights_follow_the_recursion(kernel, options, weighted):
     model.fit(X, Y, sample_weight=w)
     train, test = np.tile(w / w.sum(), (30, 1)), np.tile(w / w.sum(), (len(new), 1))
     for stage in model._stages:
-        leaf = stage.grown.tree.apply(X.astype(np.float32))
-        leaves = stage.grown.tree.apply(new.astype(np.float32))
+        leaf = stage.partition.tree.apply(X.astype(np.float32))
+        leaves = stage.partition.tree.apply(new.astype(np.float32))
         residual = np.eye(30) - train
         means = {}
         for one in set(leaf) | set(leaves):
-            members = stage.grown.weight * (leaf == one)
+            members = stage.partition.weight * (leaf == one)
             means[one] = 0.3 * members @ residual / members.sum()
         train = train + np.array([means[one] for one in leaf])
         test = test + np.array([means[one] for one in leaves])
@@ -79,9 +79,9 @@ def test_subsampling_leaves_rows_to_judge_by():
     model = OutputKernelBoosting(RBF(0.3), subsample=0.5, n_estimators=20, random_state=0).fit(X, Y)
     B, K = np.full((50, 50), 1 / 50), RBF(0.3)(Y)
     stage = model._stages[0]
-    out = stage.grown.weight == 0
+    out = stage.partition.weight == 0
     assert out.sum() == 25
-    leaf = stage.grown.leaf
+    leaf = stage.partition.leaf
     members = ~out & (leaf[:, None] == leaf)
     after = B + 0.1 * (members / members.sum(axis=1)[:, None] - B)
     errors = [np.diag(K) - 2 * np.sum(b * K, axis=1) + np.sum(b @ K * b, axis=1) for b in (B, after)]

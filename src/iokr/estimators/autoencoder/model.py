@@ -188,7 +188,8 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Struc
         positive = s > _RANK * max(float(s[-1]), 0.0)
         if not positive.any():
             raise ValueError("`kernel` is zero for all inputs, so there are no codes; choose another one.")
-        s, U = s[positive], U[:, positive]
+        s = s[positive]
+        U = U[:, positive]
         B = U * np.sqrt(s)  # K₁ = B Bᵀ
         layers = TwoLayers(B, T, code_kernel, self.loss_, float(self.alpha), float(self.code_alpha))
         options: Any = {"maxiter": int(self.max_iter), "ftol": float(self.tol), "gtol": 0.0}

@@ -76,7 +76,8 @@ class ClosedScores(Scores):
 
     def counts(self, X: Any, y: Any, candidates: Any = None) -> Matrix:
         """How many scores are smaller than that of (x, y), for each pair."""
-        new, S = self._at(X), self._answers.represent(y)
+        new = self._at(X)
+        S = self._answers.represent(y)
         if callable(self.conformity):
             E = self._coordinates(S) - new.coordinates()
             return np.array([self._function_count(new, i, X, E[i]) for i in range(new.m)])
@@ -142,7 +143,8 @@ class ClosedScores(Scores):
 
     def _relative(self, C: Any) -> Matrix:
         """How much worse y_i is than the best candidate, by the model without it."""
-        embedding, H = self.model.embedding_, left_out_values(self.model)
+        embedding = self.model.embedding_
+        H = left_out_values(self.model)
         norms = to_numpy(embedding.sq_norms_of(H))[:, None] + to_numpy(embedding.sq_norms(C))[None, :]
         return excess(norms - 2 * to_numpy(embedding.inner(H, C)), self.own)
 
@@ -177,7 +179,9 @@ class ClosedScores(Scores):
 
     def _full_radius(self, new: NewInputs, k: int) -> Matrix:
         """‖e‖ ≤ ‖E_i‖ + g_i‖e‖, so ‖e‖ ≤ ‖E_i‖/(1 − g_i)."""
-        squares, slopes, factors = [], [], []
+        squares = []
+        slopes = []
+        factors = []
         for part, a, v in zip(self.left_out.parts, new.a, new.v, strict=True):
             v = v[:, None]
             joined = part.own + a**2 / v
@@ -231,7 +235,8 @@ class ClosedScores(Scores):
         scores, sigma = self._widths()
         own = self.left_out.parts[0].own
         centre = answers.from_coordinates(H, answers.like)
-        low, high = np.empty_like(centre), np.empty_like(centre)
+        low = np.empty_like(centre)
+        high = np.empty_like(centre)
         for i in range(new.m):
             without = answers.from_coordinates(H[i] - new.moves(i), answers.like)
             v = np.sqrt(new.v[0][i] + new.a[0][i] ** 2 / own) if self.scaled else 1.0
@@ -242,7 +247,9 @@ class ClosedScores(Scores):
 
     def _full_interval(self, new: NewInputs, H: Matrix, k: int) -> tuple[Matrix, Matrix]:
         """h + the k-th order statistics of the ends E_i/(g_i ± 1) of {e: |e| ≤ |E_i − g_i e|}."""
-        part, a, v = self.left_out.parts[0], new.a[0], new.v[0][:, None]
+        part = self.left_out.parts[0]
+        a = new.a[0]
+        v = new.v[0][:, None]
         joined = part.own[None, :] + a**2 / v
         c = np.sqrt(joined * v) if self.scaled else np.ones_like(joined)
         E = part.B[:, 0][None, :] / joined * c

@@ -200,7 +200,8 @@ class NewInputs:
         found = []
         for number, part in enumerate(self.left_out.parts):
             be, sq_e = self.left_out.products(number, self.h[number][at], rows)
-            a, v = self.a[number][at], self.v[number][at]
+            a = self.a[number][at]
+            v = self.v[number][at]
             found.append(Pairs(a, v[:, None], part.own[None, :], part.sq_norms[None, :], be, sq_e[:, None]))
         return found
 

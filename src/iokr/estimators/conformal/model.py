@@ -168,7 +168,8 @@ class Conformal(KernelModel):
             training, selection = self._split_rows(n, "select")
             columns = training if is_pairwise(model) else None
             model = fixed_model(model.fit(rows_of(X, selection, model), some(y, selection)))
-            X, y = rows_of(X, training, model), some(y, training)
+            X = rows_of(X, training, model)
+            y = some(y, training)
             chosen = False
         self.model_ = model.fit(X, y)
         self._check_fitted(self.model_)
@@ -209,8 +210,10 @@ class Conformal(KernelModel):
         return self
 
     def __sklearn_tags__(self) -> Any:
-        tags, inner = super().__sklearn_tags__(), get_tags(self.model)
-        tags.input_tags, tags.target_tags = inner.input_tags, inner.target_tags
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.model)
+        tags.input_tags = inner.input_tags
+        tags.target_tags = inner.target_tags
         return tags
 
     def _check_parameters(self) -> None:

@@ -38,7 +38,8 @@ class SplitScores(Scores):
         self._kept = (X, y) if conformity == "relative" else None  # their scores depend on the candidates
         self.own = self._scores(X, y)
         self.n = len(self.own)
-        self._band, self._sigma = np.empty(0), np.ones(1)
+        self._band = np.empty(0)
+        self._sigma = np.ones(1)
         if self._answers.has_band:
             scores, self._sigma = largest(self._answers.band_residuals(X, y), R)
             self._band = scores / (self._deviations(X) if self.scaled else 1.0)

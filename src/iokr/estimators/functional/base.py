@@ -103,7 +103,8 @@ class FunctionalRegression(KernelRegression):
         if at is None and derivative == 0:
             return self._cast(self.embedding_.vectors(self._values(X)))
         theta = self.points_ if at is None else check_points(np.atleast_1d(np.asarray(at)), "at")
-        first, last = self.points_[0], self.points_[-1]
+        first = self.points_[0]
+        last = self.points_[-1]
         if theta.min() < first or theta.max() > last:
             warnings.warn(
                 f"`at` leaves the range of the curves, {first:g} to {last:g}: this extrapolates.",
@@ -133,7 +134,8 @@ class FunctionalRegression(KernelRegression):
     def _refitted(self, groups: Any) -> Array:
         """h₋ᵢ(x_i) in coordinates, by fits in which the rows left out have weight zero."""
         problem = fitted_problem(self)
-        n, solver = problem.n_labeled, fresh_solver(self.solver)
+        n = problem.n_labeled
+        solver = fresh_solver(self.solver)
         together = np.arange(n) if groups is None else check_groups(groups, n)
         weight = np.ones(n) if problem.weight is None else np.asarray(problem.weight)
         H = np.zeros((n, problem.Psi.shape[1]))

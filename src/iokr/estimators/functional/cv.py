@@ -120,9 +120,11 @@ class FunctionalCV(FunctionalRegression):
         operators = [curve_operator(curve_kernel, data.outputs.embedding) for curve_kernel in curve_kernels]
         parts: dict[str, Any] = {"manifold": self.manifold, "solver": self.solver}
         if self.cv is None:
-            name, evaluate = "loo_errors_", leave_one_out(data, _posed(grid, operators), groups=together, **parts)
+            name = "loo_errors_"
+            evaluate = leave_one_out(data, _posed(grid, operators), groups=together, **parts)
         else:
-            name, evaluate = "cv_errors_", self._on_folds(given, embedding, splits, grid, curve_kernels, parts)
+            name = "cv_errors_"
+            evaluate = self._on_folds(given, embedding, splits, grid, curve_kernels, parts)
 
         def solve_best(found: SearchResult) -> Fit:
             i, j, _ = found.best_index

@@ -80,7 +80,9 @@ def _default_kernel(points: np.ndarray) -> RBF:
 
 
 def _of_kernel(curve_kernel: Kernel, embedding: Curves) -> CurveOperator:
-    V, points, root = embedding.V_, embedding.points_, embedding.root
+    V = embedding.V_
+    points = embedding.points_
+    root = embedding.root
     kernel = clone(curve_kernel).fit(points[:, None])
     A = root[:, None] * to_numpy(kernel(points[:, None], points[:, None])) * root
     if V is not None:

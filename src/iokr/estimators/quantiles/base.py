@@ -84,7 +84,8 @@ class Points:
 
     def training_gram(self) -> ScalarGram:
         """K plus the constant; it keeps its factors, so that one of them serves many levels and alphas."""
-        kernel, constant = self.kernel, self.constant
+        kernel = self.kernel
+        constant = self.constant
         return ScalarGram(lambda A, B: kernel.block(A, B) + constant, self.R, diag=lambda A: kernel.diag(A) + constant)
 
     def cross(self, R: Any) -> Array:
@@ -287,7 +288,8 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
         coverage = check_coverage(coverage)
         X = InputAdapter(self.kernel_, self.solution_.C).check(self, X)
         ends = np.array([(1 - coverage) / 2, (1 + coverage) / 2])
-        lower, upper = [], []
+        lower = []
+        upper = []
         for fit, held_out in self._fits(calibration):
             rows = self.rows_.take(held_out)
             low, high = np.sort(fit.quantiles(rows.X, ends), axis=1).T
@@ -295,7 +297,8 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
             low, high = np.sort(fit.quantiles(X, ends), axis=1).T
             lower.append(low[:, None] - E[None, :])
             upper.append(high[:, None] + E[None, :])
-        below, above = np.hstack(lower), np.hstack(upper)
+        below = np.hstack(lower)
+        above = np.hstack(upper)
         n = below.shape[1]
         k = rank_of(coverage, n)
         least = max(2 * coverage - 1, 0.0)
@@ -309,7 +312,8 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
                 stacklevel=2,
             )
             return self._cast(asarray_like(np.tile([-np.inf, np.inf], (n_objects(X), 1)), self.solution_.C))
-        low, high = -kth(-below, k), kth(above, k)
+        low = -kth(-below, k)
+        high = kth(above, k)
         middle = (low + high) / 2
         crossed = low > high
         intervals = np.column_stack([np.where(crossed, middle, low), np.where(crossed, middle, high)])

@@ -47,7 +47,8 @@ class Levels:
 
     def loss(self) -> Boxes:
         """(1/m) Σ_j ρ_θj and ν Σ_b max(0, −∂h), in the scaled coordinates."""
-        m, slopes = len(self.theta), len(self.anchors)
+        m = len(self.theta)
+        slopes = len(self.anchors)
         lo = np.r_[(self.theta - 1) / m, np.zeros(slopes)] * self.r
         hi = np.r_[self.theta / m, np.full(slopes, self.crossing)] * self.r
         return Boxes(lo, hi)

@@ -142,7 +142,8 @@ class Surrogate(StructuredEstimator):
 
     def _fit_regressor(self, X: Any, Psi: np.ndarray, weight: np.ndarray | None) -> None:
         """Fit a clone of the regressor, or one per coordinate where it predicts single numbers only."""
-        regressor, options = clone(self.regressor), {}
+        regressor = clone(self.regressor)
+        options = {}
         if weight is not None:
             if not has_fit_parameter(self.regressor, "sample_weight"):
                 raise ValueError(f"`sample_weight` was given, but {self.regressor!r:.60} does not take it.")
@@ -165,8 +166,10 @@ class Surrogate(StructuredEstimator):
             return Eigen()
         held_out = np.zeros(n, dtype=bool)
         held_out[:: max(10, n // _LARGEST_HELD_OUT)] = True  # a tenth, at most 500
-        tested, others = np.flatnonzero(held_out), np.flatnonzero(~held_out)
-        new, known = take(y, tested), take(y, others)
+        tested = np.flatnonzero(held_out)
+        others = np.flatnonzero(~held_out)
+        new = take(y, tested)
+        known = take(y, others)
         pool = take(y, np.concatenate([tested, others[: 4 * _RANKS[-1]]]))
         best = 0
         for rank in _RANKS:

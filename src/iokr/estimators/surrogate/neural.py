@@ -34,7 +34,8 @@ __all__ = ["NeuralRegressor"]
 _LARGEST_STEP = 1e30  # of the optimizer, in float32
 _ROWS_AT_ONCE = 4096  # of a prediction
 _ACCELERATORS = ("cuda", "mps", "xpu")
-_INPUTS, _OUTPUTS = slice(0, 2), slice(2, 4)  # mean and deviation in `scaling_`
+_INPUTS = slice(0, 2)
+_OUTPUTS = slice(2, 4)  # mean and deviation in `scaling_`
 _SEEDING = Lock()  # torch has one source of random numbers for all threads
 
 
@@ -126,14 +127,18 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
         self.losses_: list[float] = []
         net = self._build(int(rng.randint(2**31 - 1)), X)
         optimizer = self._optimizer(net)
-        best, waited, state = np.inf, 0, deepcopy(net.state_dict())
+        best = np.inf
+        waited = 0
+        state = deepcopy(net.state_dict())
         for _ in range(self.epochs):
             loss = self._epoch(net, optimizer, rows[training], targets[training], rng)
             if len(held_out):
                 loss = self._held_out_loss(net, rows[held_out], targets[held_out])
             self.losses_.append(self._unit * loss)
             if loss < best:
-                best, waited, state = loss, 0, deepcopy(net.state_dict())
+                best = loss
+                waited = 0
+                state = deepcopy(net.state_dict())
             elif len(held_out):
                 waited += 1
                 if waited >= self.patience:
@@ -176,7 +181,8 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
         """R², averaged over the outputs as in scikit-learn; computed in units of y, so that squares do not overflow."""
         from sklearn.metrics import r2_score  # not loaded with the estimators
 
-        truth, predicted = check_numbers(y, "y"), self.predict(X)
+        truth = check_numbers(y, "y")
+        predicted = self.predict(X)
         check_same_length(predicted, truth, "X", "y")
         if truth.size != predicted.size:
             raise ValueError(f"`y` must have shape {predicted.shape}, as predictions have, got {truth.shape}.")
@@ -314,7 +320,8 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
     def _epoch(self, net: Any, optimizer: Any, rows: np.ndarray, targets: np.ndarray, rng: Any) -> float:
         """One pass in random order; the mean loss on the way, of scaled outputs."""
         net.train()
-        order, total = rng.permutation(len(rows)), 0.0
+        order = rng.permutation(len(rows))
+        total = 0.0
         for start in range(0, len(rows), self.batch_size):
             batch = order[start : start + self.batch_size]
             loss = self._mean_loss(net, rows[batch], targets[batch])

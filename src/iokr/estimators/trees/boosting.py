@@ -24,7 +24,7 @@ __all__ = ["OutputKernelBoosting", "Stage"]
 class Stage:
     """One step of boosting."""
 
-    grown: Partition  # its tree
+    partition: Partition  # its tree
     values: np.ndarray  # ν times the mean residual of the members of each node
     leaf_weights: csr_array  # of these members
 
@@ -119,7 +119,9 @@ class OutputKernelBoosting(OutputTrees):
         R = Psi - self.mean_  # residuals, as vectors or as weights of the distinct outputs
         E = data.space.Z[data.which]
         E = E - w @ E  # the same residuals in orthonormal coordinates
-        errors, gains, lost = [float(w @ row_sq_norms(E))], [], []
+        errors = [float(w @ row_sq_norms(E))]
+        gains = []
+        lost = []
         self._stages: list[Stage] = []
         rng = check_random(self.random_state)
         for _ in track(progress, self, range(n_trees), "tree"):
@@ -139,7 +141,7 @@ class OutputKernelBoosting(OutputTrees):
             lost.append(unseen)
             out = np.where(partition.weight == 0, w, 0.0)
             gains.append(float(out @ (before - after)) / max(float(out.sum()), np.finfo(float).tiny))
-        self.trees_ = [stage.grown.tree for stage in self._stages]
+        self.trees_ = [stage.partition.tree for stage in self._stages]
         self.train_errors_ = np.array(errors)
         self.lost_variance_ = float(np.mean(lost))
         self.__dict__.pop("oob_improvement_", None)  # of an earlier fit
@@ -178,7 +180,7 @@ class OutputKernelBoosting(OutputTrees):
         H = np.tile(self.mean_, (rows.shape[0], 1))
         yield H
         for stage in self._stages:
-            H += stage.values[stage.grown.tree.apply(rows)]
+            H += stage.values[stage.partition.tree.apply(rows)]
             yield H
 
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
@@ -197,9 +199,9 @@ class OutputKernelBoosting(OutputTrees):
         rows = self._rows(X)
         G = np.zeros((rows.shape[0], len(self._normalized_weight)))
         for stage in reversed(self._stages):
-            tree = stage.grown.tree
+            tree = stage.partition.tree
             starts = np.array([0, tree.node_count])
-            P = indicator(stage.grown.leaf[:, None], starts)
+            P = indicator(stage.partition.leaf[:, None], starts)
             leaf = indicator(tree.apply(rows)[:, None], starts)
             G += self._nu * ((leaf.toarray() - G @ P) @ stage.leaf_weights)
         return self._cast(asarray_like(G + (1 - G.sum(axis=1))[:, None] * self._normalized_weight, X))

@@ -81,10 +81,14 @@ def _without_values(tree: Any, unit: float) -> Any:
 def leaf_weights(partitions: Sequence[Partition]) -> csr_array:
     """β, (nodes of all trees, n): row ℓ is w_i/Σ w over the members i of leaf ℓ, so that row · Ψ is the leaf's mean."""
     n = len(partitions[0].leaf)
-    start, rows, columns, values = 0, [], [], []
+    start = 0
+    rows = []
+    columns = []
+    values = []
     for partition in partitions:
         members = np.flatnonzero(partition.weight)
-        leaf, w = partition.leaf[members], partition.weight[members]
+        leaf = partition.leaf[members]
+        w = partition.weight[members]
         rows.append(start + leaf)
         columns.append(members)
         values.append(w / np.bincount(leaf, w)[leaf])

@@ -18,7 +18,7 @@ _NAMED = 12  # curves that are named in a legend
 
 
 class PathDisplay:
-    """Error (or score) against alpha, a curve for each combination of the other searched parameters; the best is marked.
+    """Error (or score) against alpha, with a curve for each point of the other searched axes; the best is marked.
 
     Parameters
     ----------

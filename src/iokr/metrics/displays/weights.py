@@ -65,8 +65,8 @@ class WeightsDisplay:
         found = None if kernel is None else _learned(kernel)
         if found is None:
             raise TypeError(
-                f"{estimator!r:.60} has learned neither weights nor widths; `Aligned([...])` and sums of scaled kernels "
-                "have weights, kernels with a gamma for each feature have widths."
+                f"{estimator!r:.60} has learned neither weights nor widths: `Aligned([...])` and sums of scaled "
+                "kernels have weights, kernels with a gamma for each feature have widths."
             )
         values, names, xlabel = found
         if labels is None:
