@@ -11,7 +11,7 @@ from iokr import extend
 @pytest.mark.parametrize("name", extend.__all__)
 def test_every_name_is_documented_and_ours(name):
     member = getattr(extend, name)
-    if name == "Array":  # whatever the array library has
+    if name == "Array":  # any array of any library
         return
     assert (inspect.getdoc(member) or "").strip()
     assert member.__module__.startswith("iokr")

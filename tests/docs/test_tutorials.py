@@ -27,7 +27,7 @@ def test_there_is_one_for_each_kind_of_user():
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_goes_from_files_to_a_decision(script, monkeypatch, tmp_path, capsys):
-    """Made data, whatever is found here: `IOKR_DATA` points to an empty folder."""
+    """Simulated data, independent of the data on this machine: `IOKR_DATA` points to an empty folder."""
     plt = pytest.importorskip("matplotlib.pyplot")
     if script.stem == "chemist":
         pytest.importorskip("rdkit")

@@ -134,7 +134,7 @@ def test_repr_can_be_read_back():
     assert same(eval(text), model)
 
 
-def test_a_large_array_is_told_by_its_shape():
+def test_a_large_array_is_printed_by_its_shape():
     text = repr(IOKR(Precomputed(np.eye(50))))
     assert "0." not in text and len(text) < 120
     assert repr(Precomputed(np.eye(2))).count("1.") == 2, "a few numbers are shown"

@@ -72,7 +72,7 @@ def test_five_folds_by_default():
     assert_array_equal(cross_val_rank(word_model(), X, y, WORDS), expected)
 
 
-def test_a_true_output_that_is_no_candidate_has_no_rank():
+def test_a_true_output_that_is_not_a_candidate_has_infinite_rank():
     X, y, _ = problem()
     ranks = cross_val_rank(word_model(), X, y, WORDS[:4], cv=4)
     assert_array_equal(np.isinf(ranks), [word not in WORDS[:4] for word in y])
@@ -98,7 +98,7 @@ def test_vectors_sparse_matrices_and_lists_agree():
     assert_array_equal(cross_val_rank(model, X, Y, sparse.csr_array(Y), cv=4), dense)
 
 
-def test_gram_matrices_are_cut_on_both_axes():
+def test_gram_matrices_are_split_on_both_axes():
     X, y, _ = problem()
     expected = cross_val_rank(word_model(), X, y, WORDS, cv=4)
     K = RBF(0.1)(X)

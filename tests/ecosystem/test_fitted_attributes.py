@@ -41,7 +41,7 @@ def test_output_kernel_brings_the_kernel_trick_and_candidates():
     assert_allclose(model.decision_function(X), model.weights(X))
 
 
-def test_the_solver_says_what_it_chose_and_why():
+def test_the_solver_reports_its_choice_and_the_reason():
     X, Y = problem()
     model = IOKR().fit(X, Y)
     assert isinstance(model.solver_, Auto)
@@ -53,7 +53,7 @@ def test_the_solver_says_what_it_chose_and_why():
     assert isinstance(IOKR(solver=Eigen()).fit(X, Y).solver_, Eigen)
 
 
-def test_grid_axes_are_kernels_strengths_and_alphas():
+def test_grid_axes_are_kernels_manifold_weights_and_alphas():
     X, Y = problem()
     kernels, manifold_weights, alphas = [Linear(), RBF(0.1), RBF(1.0)], (0.01, 1.0), (1e-3, 1e-2, 0.1, 1.0)
     alone = IOKRCV(kernels[1], alphas=alphas).fit(X, Y)
@@ -83,7 +83,7 @@ def test_the_best_of_the_grid_is_the_model():
     assert_allclose(np.min(model.loo_errors_), loo, rtol=1e-8)
 
 
-def test_the_best_strength_is_the_model():
+def test_the_best_manifold_weight_is_the_model():
     X, Y = problem()
     manifold_weights, alphas, X_unlabeled = (0.0, 0.01, 1.0), (1e-2, 0.1), X + 0.1
     model = IOKRCV(RBF(0.5), alphas=alphas, manifold=Laplacian(5.0), manifold_weights=manifold_weights)

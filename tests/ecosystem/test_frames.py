@@ -130,7 +130,7 @@ def test_display():
     PredictionDisplay.from_estimator(IOKR().fit(X, Y), X, Y)
 
 
-def test_what_does_not_fit_stays_an_array():
+def test_other_shapes_stay_arrays():
     frame = frame_of(Y)
     assert frame_of(Y["width"]) is None and frame_of(Y.to_numpy()) is None
     assert isinstance(as_frame(np.zeros((2, 3)), frame, X), np.ndarray)

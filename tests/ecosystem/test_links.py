@@ -1,4 +1,4 @@
-"""Link prediction and pairs beside other tools: tables of pandas and polars, copies, pickles, pages of notebooks."""
+"""Link prediction and pairs with other tools: tables of pandas and polars, copies, pickles, pages of notebooks."""
 
 import copy
 import pickle
@@ -53,14 +53,14 @@ def test_tables_are_read_as_arrays_and_their_columns_remembered(model, fit):
 
 
 @pytest.mark.parametrize("model", [model for model, fit in MODELS if fit is fit_links], ids=["ridge", "semi", "path"])
-def test_columns_in_another_order_are_refused(model):
+def test_columns_in_another_order_are_rejected(model):
     fitted = fit_links(model, FRAME)
     with pytest.raises(ValueError, match="feature names"):
         fitted.decision_function(FRAME[FRAME.columns[::-1]])
 
 
 @each_model
-def test_copies_and_pickles_score_alike(model, fit):
+def test_copies_and_pickles_have_equal_scores(model, fit):
     fitted = fit(model, S.X)
     for other in (pickle.loads(pickle.dumps(fitted)), copy.deepcopy(fitted)):
         assert_array_equal(scores(other), scores(fitted))

@@ -45,7 +45,7 @@ def test_pairwise_tag_of_the_output_side_is_not_read():
 
 
 @pytest.mark.parametrize("make", [IOKR, IOKRCV])
-def test_folds_cut_both_axes_of_a_gram_matrix(make):
+def test_folds_split_both_axes_of_a_gram_matrix(make):
     X, Y, K = problem()
     cv = KFold(3, shuffle=True, random_state=0)
     expected = cross_val_score(make(RBF(0.3)), X, Y, cv=cv, error_score="raise")

@@ -108,7 +108,7 @@ def test_unlabeled_is_what_it_wraps():
     assert_array_equal(wrapped, model.fit(X, Y, X_unlabeled=more).predict(X))
 
 
-def test_folds_do_not_cut_unlabelled_inputs():
+def test_folds_do_not_split_unlabelled_inputs():
     rng = np.random.default_rng(0)
     X, Y, more = rng.normal(size=(N, 3)), rng.normal(size=(N, 2)), rng.normal(size=(N, 3))
     model = IOKR(RBF(0.5), manifold=Laplacian(0.3), alpha=0.1).set_fit_request(X_unlabeled=True)
@@ -144,7 +144,7 @@ def test_shared_candidates_reach_every_fold_whole():
     assert result["test_score"].mean() > 0.3
 
 
-def test_candidate_sets_are_cut_with_the_rows():
+def test_candidate_sets_are_split_with_the_rows():
     X, y, sets = problem()
     cv = KFold(3, shuffle=True, random_state=0)
     model = word_model().set_score_request(candidates=True)

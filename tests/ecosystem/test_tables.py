@@ -35,14 +35,14 @@ def test_tables_are_their_values(frame, make):
     assert_allclose(predicted.to_numpy(), expected, rtol=1e-9, atol=1e-12)
 
 
-def test_columns_in_another_order_are_refused(frame):
+def test_columns_in_another_order_are_rejected(frame):
     X, Y = problem()
     model = IOKR().fit(frame(X, NAMES), Y)
     with pytest.raises(ValueError, match="feature names"):
         model.predict(frame(X[:, ::-1], NAMES[::-1]))
 
 
-def test_unlabelled_columns_in_another_order_are_refused(frame):
+def test_unlabelled_columns_in_another_order_are_rejected(frame):
     from iokr.manifolds import Laplacian
 
     X, Y = problem()

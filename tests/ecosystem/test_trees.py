@@ -67,7 +67,7 @@ def test_weight_two_is_the_row_twice_where_the_best_split_is_unique(model):
     rows = rng.permutation(np.repeat(np.arange(80), weight.astype(int)))
     weighted = clone(model).fit(X, Y, sample_weight=weight)
     repeated = clone(model).fit(X[rows], Y[rows])
-    there = X[weight > 0]  # elsewhere, features that split these rows alike differ
+    there = X[weight > 0]  # elsewhere, features that split these rows equally differ
     assert_allclose(weighted.scores(there, Y), repeated.scores(there, Y), atol=1e-9)
     assert_allclose(weighted.lost_variance_, repeated.lost_variance_, atol=1e-12)
 
@@ -163,7 +163,7 @@ def test_a_pickle_does_not_hold_the_coordinates_of_every_node():
 
 @pytest.mark.parametrize("model", [*MODELS[1:], OutputKernelForest(RBF(), n_estimators=3, random_state=0)], ids=str)
 @pytest.mark.parametrize("library", ["torch", "array_api_strict"])
-def test_answers_in_the_library_of_the_inputs(model, library):
+def test_predictions_are_arrays_of_the_library_of_the_inputs(model, library):
     xp = pytest.importorskip(library)
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(30, 3)), rng.normal(size=(30, 2))
@@ -179,7 +179,7 @@ def test_answers_in_the_library_of_the_inputs(model, library):
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
-def test_single_precision_is_answered_in_kind(model):
+def test_single_precision_gives_single_precision(model):
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(30, 3)).astype(np.float32), rng.normal(size=(30, 2)).astype(np.float32)
     model = clone(model).fit(X, Y)
