@@ -24,7 +24,7 @@ from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.estimators.autoencoder.layers import CODE_GRADIENTS, TwoLayers
 from iokr.estimators.base import StructuredEstimator
-from iokr.estimators.inputs import InputAdapter, check_kernel
+from iokr.estimators.inputs import InputAdapter, check_kernel, is_pairwise
 from iokr.estimators.outputs import FittedOutputs, Targets, as_fitted, encode
 from iokr.estimators.progress import begin, end, with_callbacks
 from iokr.estimators.regression.posing import check_data
@@ -272,7 +272,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Struc
         tags.target_tags.required = False
         tags.target_tags.multi_output = True
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = bool(getattr(self.kernel, "pairwise", False))
+        tags.input_tags.pairwise = is_pairwise(self.kernel)
         return tags
 
 

@@ -30,7 +30,7 @@ from iokr.estimators.conformal.guarantee import (
 )
 from iokr.estimators.conformal.nodes import NodeScores
 from iokr.estimators.conformal.order import check_complete, rank_needed
-from iokr.estimators.conformal.rows import fits_network, is_pairwise, rows_of, second_argument, some
+from iokr.estimators.conformal.rows import fits_network, rows_of, second_argument, some, takes_gram
 from iokr.estimators.conformal.scores import Scores
 from iokr.estimators.conformal.split import SplitScores
 from iokr.estimators.inputs import copy_features
@@ -156,7 +156,7 @@ class Conformal(KernelModel):
         others = rows_of(X, calibration, model, training), some(y, calibration)
         scores = SplitScores(self.model_, self.conformity, *others, answers.left_out_residuals(known))
         text = OF_PAIRS if answers.of_pairs else split_guarantee(scores.n)
-        return self._set_scores(scores, text, n, training if is_pairwise(model) else None)
+        return self._set_scores(scores, text, n, training if takes_gram(model) else None)
 
     def _fit_closed(self, X: Any, y: Any, n: int) -> Conformal:
         """Fit the model on all rows, or on those that parameters were not selected on, and leave each of them out."""
@@ -166,7 +166,7 @@ class Conformal(KernelModel):
         columns = None
         if self.selected == "separately":
             training, selection = self._split_rows(n, "select")
-            columns = training if is_pairwise(model) else None
+            columns = training if takes_gram(model) else None
             model = fixed_model(model.fit(rows_of(X, selection, model), some(y, selection)))
             X = rows_of(X, training, model)
             y = some(y, training)

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from iokr.data.objects import take
-from iokr.kernels.base import Kernel
-from iokr.operator_kernels.base import OperatorKernel
+from iokr.estimators.inputs import is_pairwise
 
-__all__ = ["fits_network", "is_pairwise", "rows_of", "second_argument", "some"]
+__all__ = ["fits_network", "rows_of", "second_argument", "some", "takes_gram"]
 
 
 def second_argument(model: Any) -> str:
@@ -27,10 +26,9 @@ def fits_network(model: Any) -> bool:
     return second_argument(model) == "adjacency"
 
 
-def is_pairwise(model: Any) -> bool:
+def takes_gram(model: Any) -> bool:
     """Whether X is a Gram matrix."""
-    kernel = model.get_params(deep=False).get("kernel") if hasattr(model, "get_params") else None
-    return isinstance(kernel, (Kernel, OperatorKernel)) and kernel.pairwise
+    return hasattr(model, "get_params") and is_pairwise(model.get_params(deep=False).get("kernel"))
 
 
 def some(X: Any, rows: np.ndarray) -> Any:
@@ -40,6 +38,6 @@ def some(X: Any, rows: np.ndarray) -> Any:
 
 def rows_of(X: Any, rows: np.ndarray, model: Any, columns: np.ndarray | None = None) -> Any:
     """Some rows; of a Gram matrix with some columns, by default those of the same rows."""
-    if not is_pairwise(model):
+    if not takes_gram(model):
         return some(X, rows)
     return take(X, rows)[:, rows if columns is None else columns]
