@@ -1,4 +1,4 @@
-// A button on each block of code that copies what is to be typed: without prompts, and without what a program prints.
+// Adds a button to each block of code that copies the code without prompts and output.
 (function () {
   "use strict";
   function typed(block) {
