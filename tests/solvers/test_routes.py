@@ -126,7 +126,7 @@ def test_the_shapes_are_enough_to_refuse(monkeypatch):
     def fail(*args, **kwargs):
         raise AssertionError("a value was looked at")
 
-    monkeypatch.setattr("iokr.estimators.regression.posing.check_inputs", fail)
+    monkeypatch.setattr("iokr.estimators.regression.posing.adapt", fail)
     many = np.full((400_000, 3), np.nan)
     for model, outputs in (
         (IOKR(RBF(0.1)), many),

@@ -20,7 +20,7 @@ from iokr.data.frames import read
 from iokr.data.objects import error_context, n_objects
 from iokr.estimators.areas import SCORINGS, areas_of, score_of
 from iokr.estimators.base import KernelModel
-from iokr.estimators.inputs import check_inputs, check_kernel
+from iokr.estimators.inputs import adapt, check_kernel
 from iokr.estimators.links.ranking import best_pairs, f1_threshold, lower_bound
 from iokr.estimators.outputs import single_precision
 from iokr.estimators.regression.iokr import IOKR, fitted_problem
@@ -130,8 +130,8 @@ class BipartitePredictor(KernelModel):
             _kernels(given, name) for given, name in ((self.kernel, "kernel"), (self.partner_kernel, "partner_kernel"))
         )
         single = single_precision(X)
-        X = check_inputs(self, X, ones[0], reset=True)
-        Z = check_inputs(self, Z, others[0], reset=False, name="Z")
+        X = adapt(self, X, ones[0], reset=True).X
+        Z = adapt(self, Z, others[0], reset=False, name="Z").X
         _check_home(X, Z, "X")
         Y = _links(links, n_objects(X), n_objects(Z, "Z"))
         ones = [_aligned(one, X, Y) for one in ones]
@@ -202,7 +202,7 @@ class BipartitePredictor(KernelModel):
         if objects is None:
             return kernel.block(R, R)
         name = "Z" if partner else "X"
-        checked = check_inputs(self, objects, kernel, reset=False, name=name)
+        checked = adapt(self, objects, kernel, reset=False, name=name).X
         if partner and self._partner_features not in (None, *getattr(checked, "shape", (None, None))[1:]):
             raise ValueError(f"Z has {checked.shape[1]} features, but {self._partner_features} at fit.")
         if kernel.numeric:

@@ -10,11 +10,11 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_array, validate_data
 
 from iokr._array import Array, is_array, is_numpy, is_sparse, same_home, to_numpy, unwarned
-from iokr._validation.arguments import check_vectors
+from iokr._validation.arguments import check_vectors, trusted
 from iokr.data.frames import column_names, read
 from iokr.data.objects import error_context, n_objects
 from iokr.data.unlabeled import Unlabeled
-from iokr.estimators.outputs import in_precision
+from iokr.estimators.outputs import in_precision, known_rows, single_precision
 from iokr.kernels.base import Kernel
 from iokr.kernels.vectors import RBF
 from iokr.operator_kernels.base import OperatorKernel
@@ -23,16 +23,27 @@ from iokr.solvers.base import Solver
 
 __all__ = [
     "InputAdapter",
-    "check_inputs",
+    "Sample",
+    "adapt",
     "check_isotropic",
     "check_kernel",
     "check_names",
     "check_table",
     "check_unlabeled",
     "copy_features",
+    "fit_points",
     "fresh_solver",
     "is_pairwise",
+    "represent",
 ]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Inputs, checked once: vectors are float64 (n, p) or CSR, other objects as they came."""
+
+    X: Any
+    single: bool  # whether they were given as 32-bit or shorter floats, so that answers are float32
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +56,7 @@ class InputAdapter:
 
     def check(self, estimator: Any, X: Any) -> Any:
         """New inputs, checked against those of `fit`."""
-        X = check_inputs(estimator, X, self.kernel, reset=False)
+        X = adapt(estimator, X, self.kernel, reset=False).X
         if self.kernel.numeric and is_array(X) and not same_home(X, self.home):
             raise TypeError(
                 f"The model was fitted on arrays of another library or device than X, {type(X).__name__}; "
@@ -55,12 +66,70 @@ class InputAdapter:
 
     def represent(self, X: Any, name: str = "X") -> Any:
         """Checked inputs as the kernel holds them."""
-        with error_context(name):
-            return self.kernel.represent(X)
+        return represent(self.kernel, X, name)
 
     def cast(self, H: Array) -> Array:
         """Answers in the precision of the data."""
         return in_precision(H, self.single)
+
+
+def adapt(estimator: Any, X: Any, kernel: Kernel | OperatorKernel, *, reset: bool, name: str = "X") -> Sample:
+    """Inputs of any form, checked against the domain of their kernel: the one place where users' inputs are read.
+
+    Tables and lists become arrays, numbers float64 matrices of their own library and device. At fit (`reset`) features
+    are counted and named, later they are compared. What follows trusts the result (`fit_points`, `represent`).
+    """
+    single = single_precision(X)
+    names = column_names(X) if name == "X" else None
+    numbers = kernel.numeric or kernel.pairwise
+    if numbers:
+        X = check_table(X, name)
+    if names is not None and (reset or numbers or "feature_names_in_" in vars(estimator)):
+        check_names(estimator, names, reset=reset)
+    if numbers:
+        X = _adapt_numbers(estimator, X, name, reset=reset, named=names is not None)
+        if kernel.domain == "vectors" and not kernel.pairwise:
+            X = check_vectors(X, name)
+    elif names is None:
+        _check_objects(estimator, X, reset)
+    if n_objects(X, name) == 0:
+        raise ValueError(f"`{name}` is empty; at least one object is needed.")
+    return Sample(X, single)
+
+
+def _adapt_numbers(estimator: Any, X: Any, name: str, *, reset: bool, named: bool) -> Any:
+    """A matrix of numbers, validated as by scikit-learn; its columns are counted unless they are `named`."""
+    if name != "X":
+        return check_vectors(X, name)
+    if is_array(X) and not is_numpy(X):
+        X = check_vectors(X, name)
+        _count_features(estimator, X, reset)
+        return X
+    if named:
+        return check_array(X, dtype="numeric", input_name=name, estimator=estimator)
+    with unwarned():  # a sum may overflow where no entry does
+        return validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype="numeric")
+
+
+def represent(kernel: Kernel | OperatorKernel, X: Any, name: str = "X") -> Any:
+    """Adapted inputs as a fitted kernel holds them."""
+    with trusted(X), error_context(name):
+        return kernel.represent(X)
+
+
+def fit_points(
+    kernel: Any, X: Any, weight: np.ndarray | None = None, learned_from: tuple[Any, ...] = ()
+) -> tuple[Any, Any]:
+    """A clone of a kernel, fitted to adapted inputs with positive weight, and all of them as it represents them.
+
+    X is the Gram matrix itself for a pairwise kernel, whose points are row numbers.
+    """
+    known, number = (X, None) if kernel.pairwise else known_rows(X, weight)
+    with trusted(X):
+        with error_context("X", number):
+            fitted = clone(kernel).fit(known, *learned_from)
+        points = represent(fitted, np.arange(n_objects(X)) if kernel.pairwise else X)
+    return fitted, points
 
 
 def fresh_solver(solver: Solver | None) -> Solver:
@@ -103,31 +172,6 @@ def check_isotropic(kernel: OperatorKernel) -> None:
     )
 
 
-def check_inputs(estimator: Any, X: Any, kernel: Kernel | OperatorKernel, *, reset: bool, name: str = "X") -> Any:
-    """X checked against its kernel's domain; at fit (`reset`) its features are counted and named."""
-    numbers = kernel.numeric or kernel.pairwise
-    names = column_names(X) if name == "X" else None
-    if numbers:
-        X = check_table(X, name)
-    if names is not None and (reset or numbers or hasattr(estimator, "feature_names_in_")):
-        check_names(estimator, names, reset=reset)
-    if numbers and is_array(X) and not is_numpy(X):
-        X = check_vectors(X, name)
-        _count_features(estimator, X, reset)
-    elif numbers and names is not None:
-        X = check_array(X, dtype="numeric", input_name=name, estimator=estimator)
-    elif numbers and name == "X":
-        with unwarned():  # of a sum that overflows where no entry does
-            X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype="numeric")
-    elif numbers:
-        X = check_vectors(X, name)
-    elif names is None:
-        _check_objects(estimator, X, reset)
-    if n_objects(X, name) == 0:
-        raise ValueError(f"`{name}` is empty; at least one object is needed.")
-    return X
-
-
 def _check_objects(estimator: Any, X: Any, reset: bool) -> None:
     """Bookkeeping of inputs that are no table of features, or rows of numbers in an array."""
     if reset:
@@ -147,7 +191,7 @@ def check_names(estimator: Any, names: list[Any], *, reset: bool) -> None:
     try:
         validate_data(estimator, DataFrame(columns=names), reset=reset, skip_check_array=True)
     except ValueError as error:
-        known = list(getattr(estimator, "feature_names_in_", []))
+        known = list(vars(estimator).get("feature_names_in_", []))
         raise ValueError(f"{str(error).rstrip()}\nColumns at fit: {known[:20]}; columns of X: {names[:20]}.") from None
 
 
@@ -167,8 +211,8 @@ def check_unlabeled(estimator: Any, X_unlabeled: Any, X: Any, kernel: Kernel | O
             "`Precomputed()` serves supervised inputs only; with `X_unlabeled` give the Gram over all points, "
             "`Precomputed(matrix)`, and row numbers as X."
         )
-    names, known = column_names(X_unlabeled), getattr(estimator, "feature_names_in_", None)
-    checked = check_inputs(estimator, X_unlabeled, kernel, reset=False, name="X_unlabeled")
+    names, known = column_names(X_unlabeled), vars(estimator).get("feature_names_in_")
+    checked = adapt(estimator, X_unlabeled, kernel, reset=False, name="X_unlabeled").X
     if names is not None and known is not None and list(names) != list(known):
         raise ValueError(
             f"The columns of X_unlabeled, {names[:5]}, must be those of X in the same order, {list(known)[:5]}."
@@ -186,58 +230,68 @@ def check_unlabeled(estimator: Any, X_unlabeled: Any, X: Any, kernel: Kernel | O
 def _count_features(estimator: Any, X: Any, reset: bool) -> None:
     if reset:
         estimator.n_features_in_ = int(X.shape[1])
-    elif hasattr(estimator, "n_features_in_") and X.shape[1] != estimator.n_features_in_:
+    elif X.shape[1] != vars(estimator).get("n_features_in_", X.shape[1]):
         raise ValueError(
             f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
             f"{estimator.n_features_in_} features as input."
         )
 
 
-def _as_objects(X: Any) -> np.ndarray | None:
-    """Lists of rows of other objects than numbers as an array of them; None for everything else."""
-    if not isinstance(X, (list, tuple)):
-        return None
-    try:
-        values = np.asarray(X)
-    except ValueError:
-        return None
-    return values if values.dtype.kind == "O" else None
-
-
 def check_table(X: Any, name: str) -> Any:
-    """The values of a table of numbers; anything else is refused."""
+    """The values of a table of numbers; anything else is an error."""
     with error_context(name):
         X = read(X, matrix=True)
     if isinstance(X, np.ndarray) and X.dtype.kind in "mMV":
         raise ValueError(f"`{name}` must be a matrix of numbers, got dtype {X.dtype}; convert it to numbers.")
-    values = X if is_array(X) and is_numpy(X) else _as_objects(X)
-    if values is not None and values.ndim == 2 and values.dtype.kind in "OSUV":
-        try:
-            X = values.astype(np.float64)
-        except (TypeError, ValueError, OverflowError) as error:
-            kind = TypeError if isinstance(error, TypeError) else ValueError
-            raise kind(
-                f"`{name}` must be a matrix of numbers, but it holds other objects ({error}); select columns with "
-                "`Columns(kernel, names)`, or choose a `kernel` that takes other objects."
-            ) from None
-    if is_sparse(X) or (is_array(X) and not (is_numpy(X) and X.ndim == 1 and X.dtype.kind in "SUO")):
+    X = _objects_as_numbers(X, name)
+    if is_sparse(X):
+        return X
+    lists_objects = isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "SUO"
+    if is_array(X) and not lists_objects:
         return X
     n_objects(X, name)
+    if _makes_a_matrix(X):
+        return X
+    first = X[0] if len(X) else None
+    advice = "estimators with a `kernel` take them, for example with `FromFunction(f)`"
+    if isinstance(first, (set, frozenset)):
+        advice = "sets are compared by `Jaccard()`, which is `Tanimoto()` of their elements"
+    raise ValueError(
+        f"`{name}` must be a matrix of numbers with rows of equal length here, but it holds objects such as "
+        f"{first!r:.40}; {advice}."
+    )
+
+
+def _objects_as_numbers(X: Any, name: str) -> Any:
+    """Rows of objects or texts as float64; everything else as it is."""
+    values = X
+    if isinstance(X, (list, tuple)):
+        try:
+            values = np.asarray(X)
+        except ValueError:  # rows of different lengths
+            return X
+        if values.dtype.kind != "O":
+            return X
+    rows_of_objects = isinstance(values, np.ndarray) and values.ndim == 2 and values.dtype.kind in "OSUV"
+    if not rows_of_objects:
+        return X
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(
+            f"`{name}` must be a matrix of numbers, but it holds other objects ({error}); select columns with "
+            "`Columns(kernel, names)`, or choose a `kernel` that takes other objects."
+        ) from None
+
+
+def _makes_a_matrix(X: Any) -> bool:
+    """Whether NumPy reads a sequence as numbers, or as rows of objects."""
     try:
         values = np.asarray(X)
-        fits = values.dtype.kind in "buifc" or (values.dtype.kind == "O" and values.ndim == 2)
-    except ValueError:
-        fits = False
-    if not fits:
-        first = X[0] if len(X) else None
-        way_out = "estimators with a `kernel` take them, for example with `FromFunction(f)`"
-        if isinstance(first, (set, frozenset)):
-            way_out = "sets are compared by `Jaccard()`, which is `Tanimoto()` of their elements"
-        raise ValueError(
-            f"`{name}` must be a matrix of numbers with rows of equal length here, but it holds objects such as "
-            f"{first!r:.40}; {way_out}."
-        )
-    return X
+    except ValueError:  # rows of different lengths
+        return False
+    return values.dtype.kind in "buifc" or (values.dtype.kind == "O" and values.ndim == 2)
 
 
 def copy_features(inner: Any, estimator: Any) -> None:

@@ -7,18 +7,17 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, asarray_like, blocks, matmul, take_rows, to_numpy
 from iokr._component import component
 from iokr._system.memory import check_matrix
 from iokr._validation.arguments import check_choice, check_integer
-from iokr.data.objects import error_context, n_objects
+from iokr.data.objects import n_objects
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.estimators.base import StructuredEstimator
-from iokr.estimators.inputs import InputAdapter, check_kernel, is_pairwise
+from iokr.estimators.inputs import InputAdapter, check_kernel, fit_points, is_pairwise
 from iokr.estimators.outputs import encode, known_rows
 from iokr.estimators.progress import begin, end, with_callbacks
 from iokr.estimators.regression.posing import check_data
@@ -120,11 +119,8 @@ class Neighbors(StructuredEstimator):
             raise ValueError("`y` contains NaN, which has no mean; drop these rows, or use `IOKR`.")
         self._set_outputs(outputs)
         self._single_precision, self.targets_ = given.single, targets
-        known, number = (given.X, None) if kernel.pairwise else known_rows(given.X, given.weight)
-        with error_context("X", number):
-            self.kernel_ = clone(kernel).fit(known)
-        with error_context("X"):
-            self.points_ = self.kernel_.represent(np.arange(targets.n) if kernel.pairwise else given.X)
+        fitted, self.points_ = fit_points(kernel, given.X, given.weight)
+        self.kernel_: Kernel = fitted
         self.squares_ = self.kernel_.gram(self.points_).diagonal()  # ‖φ(x_i)‖²
         self._known, self.n_neighbors_ = rows, choices[-1]
         forget_search(self)

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from iokr._array import Array, array_namespace, asarray_like, is_array, is_numpy, is_sparse, to_numpy
-from iokr._validation.arguments import check_not_tiny
+from iokr._validation.arguments import check_not_tiny, trusted
 from iokr.data.candidates import CandidateSets, SharedCandidates
 from iokr.data.frames import Frame, check_frame, is_table, read
 from iokr.data.objects import as_array, as_objects, error_context, is_numeric, n_objects, take
@@ -160,13 +160,21 @@ def encode(
             f"`{embedding!r}` keeps ψ abstract, which only quadratic losses allow, not {loss!r}; "
             "use `Eigen()`, or leave `embedding` out."
         )
-    kernel = None if output_kernel is None else _fit_output_kernel(output_kernel, y, weight)
+    kernel, vectors = None, None
+    if output_kernel is not None:
+        kernel, vectors = _fit_output_kernel(output_kernel, y, weight)
     if loss.entrywise and not embedding.explicit:
         raise ValueError(
             f"{loss!r} acts on coordinates of the outputs, but with an `output_kernel` these are implicit and have no "
             "preferred basis; use vector outputs (`output_kernel=None`), or a loss of the distance such as `Huber()`."
         )
-    Psi = embedding.fit_transform(y, kernel, weight) if embed is None else embed(embedding, kernel)
+    if embed is not None:
+        Psi = embed(embedding, kernel)
+    elif vectors is not None:
+        with trusted(vectors):
+            Psi = embedding.fit_transform(vectors, kernel, weight)
+    else:
+        Psi = embedding.fit_transform(y, kernel, weight)
     if decoder is not None:
         decoder = clone(decoder)
         decoder.fit(y, embedding)
@@ -182,8 +190,11 @@ def encode(
     return outputs, Targets(n, xp.where(missing, 0.0, Psi), ~to_numpy(missing), weight)
 
 
-def _fit_output_kernel(kernel: Kernel, y: Any, weight: np.ndarray | None) -> Kernel:
-    """A clone of the output kernel, fitted to the outputs with positive weight."""
+def _fit_output_kernel(kernel: Kernel, y: Any, weight: np.ndarray | None) -> tuple[Kernel, Any]:
+    """A clone of the output kernel, fitted to the outputs with positive weight; and the outputs as checked vectors.
+
+    None in place of these for a kernel on other objects.
+    """
     if kernel.domain != "rankings" and is_numeric(y) and not is_sparse(y):  # in rankings NaN is an unknown rank
         values = to_numpy(y)
         if values.dtype.kind == "f" and np.isnan(values).any():
@@ -195,9 +206,10 @@ def _fit_output_kernel(kernel: Kernel, y: Any, weight: np.ndarray | None) -> Ker
             "`Precomputed()` without a matrix serves inputs only; as `output_kernel` give the Gram over all "
             "outputs and candidates, `Precomputed(matrix)`, and row numbers as y."
         )
-    known, number = known_rows(y, weight)
-    with error_context("y", number):
-        return clone(kernel).fit(as_vectors(known, kernel, "y"))  # type: ignore[no-any-return]
+    vectors = as_vectors(y, kernel, "y") if kernel.numeric else None
+    known, number = known_rows(y if vectors is None else vectors, weight)
+    with trusted(vectors), error_context("y", number):
+        return clone(kernel).fit(known), vectors
 
 
 def single_precision(X: Any, y: Any = None) -> bool:

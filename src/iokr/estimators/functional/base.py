@@ -17,7 +17,7 @@ from iokr.decoders.identity import Identity
 from iokr.embeddings.basis import Basis
 from iokr.embeddings.curves import Curves
 from iokr.estimators.functional.operator import CurveOperator
-from iokr.estimators.inputs import InputAdapter, check_inputs, check_unlabeled, fresh_solver
+from iokr.estimators.inputs import InputAdapter, adapt, check_unlabeled, fresh_solver
 from iokr.estimators.outputs import encode, r2, require_y, single_precision
 from iokr.estimators.regression.iokr import KernelRegression, fitted_problem, left_out_values
 from iokr.estimators.regression.posing import Data, Fit, Given
@@ -44,7 +44,7 @@ class FunctionalRegression(KernelRegression):
         require_y(y)
         check_choice(self.curve_weight, "curve_weight", ("equal", "points"))
         single = single_precision(X, y)
-        X = check_inputs(self, X, kernel, reset=True)
+        X = adapt(self, X, kernel, reset=True).X
         table = read_curves(y, self.grid)
         weight = check_weight(sample_weight, check_same_length(X, table.values), X)
         observed = (~np.isnan(to_numpy(table.values))).sum(axis=1)

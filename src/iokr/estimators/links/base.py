@@ -13,7 +13,7 @@ from iokr._system.memory import check_matrix
 from iokr._validation.arguments import check_choice, check_computed, check_integer, check_same_length
 from iokr.data.objects import n_objects
 from iokr.estimators.base import KernelModel
-from iokr.estimators.inputs import check_inputs
+from iokr.estimators.inputs import adapt
 from iokr.estimators.links.network import (
     LinkData,
     Network,
@@ -24,7 +24,6 @@ from iokr.estimators.links.network import (
 )
 from iokr.estimators.links.probability import fit_logistic, root_mean_square
 from iokr.estimators.links.ranking import best_pairs, f1_threshold, lower_bound
-from iokr.estimators.outputs import single_precision
 from iokr.kernels.base import Kernel
 from iokr.kernels.nodes import check_graph
 from iokr.metrics.pairs import roc_auc_pairs
@@ -60,15 +59,15 @@ class LinkModel(KernelModel, ABC):
     def _check_nodes(self, X: Any, adjacency: Any, labeled: Any, kernel: Kernel | OperatorKernel) -> LinkData:
         """What `fit` is given, checked; scikit-learn's bookkeeping of features is kept."""
         self._check_components()
-        single = single_precision(X)
         check_names(X, adjacency)
         adjacency, names = graph_matrix(adjacency, X), node_names(X)
-        X = check_inputs(self, X, kernel, reset=True)
+        sample = adapt(self, X, kernel, reset=True)
+        X = sample.X
         if kernel.pairwise and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"With `Precomputed()` X is the Gram matrix over all nodes, hence square, got shape {tuple(X.shape)}."
             )
-        return LinkData(X, check_network(X, adjacency, labeled), kernel.pairwise, single, names)
+        return LinkData(X, check_network(X, adjacency, labeled), kernel.pairwise, sample.single, names)
 
     def _set_nodes(self, data: LinkData) -> None:
         """Keep the nodes and their network; what was computed for earlier ones is forgotten."""

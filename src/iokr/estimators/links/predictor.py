@@ -14,7 +14,7 @@ from iokr._component import component
 from iokr._system.memory import check_matrix
 from iokr._validation.arguments import check_computed
 from iokr.data.objects import take
-from iokr.estimators.inputs import check_inputs, check_isotropic, check_kernel
+from iokr.estimators.inputs import adapt, check_isotropic, check_kernel
 from iokr.estimators.links.base import SCORES, LinkModel
 from iokr.estimators.links.network import LinkData, fit_output_kernel
 from iokr.estimators.regression.iokr import IOKR, left_out_values
@@ -59,7 +59,7 @@ class LinkRegression(LinkModel):
         """
         check_is_fitted(self)
         if X is not None:
-            X = check_inputs(self, X, self.model_.kernel_, reset=False)
+            X = adapt(self, X, self.model_.kernel_, reset=False).X
         elif nodes is not None:
             X = take(self.nodes_, np.asarray(nodes))
         else:

@@ -15,9 +15,9 @@ from iokr._array import Array, asarray_like, is_array, to_numpy
 from iokr._component import component
 from iokr._system.memory import check_matrix, check_memory
 from iokr._validation.arguments import check_choice, check_integer, check_number
-from iokr.data.objects import error_context, n_objects, take
+from iokr.data.objects import n_objects, take
 from iokr.estimators.areas import AREAS, SCORINGS, AreaRule, areas_by_name
-from iokr.estimators.inputs import InputAdapter, check_kernel
+from iokr.estimators.inputs import InputAdapter, check_kernel, fit_points
 from iokr.estimators.links.base import LinkModel
 from iokr.estimators.links.network import LinkData
 from iokr.estimators.pairs.all_pairs import AllPairs, pair_labels
@@ -171,9 +171,9 @@ class PairLinkPredictor(PairLinkRegression):
         kernel = _node_kernel(self.kernel)
         data = self._prepare(X, adjacency, labeled, kernel)
         linked = data.network.graph.toarray() != 0
-        fitted = _fit_kernel(kernel, data, linked)
+        fitted, K = _fit_kernel(kernel, data, linked)
         Y = pair_labels(linked, unlinked)
-        [ridge] = AllPairs.path(_gram(fitted, data), Y, [(strategy.mix, alpha)], ordered=strategy.ordered)
+        [ridge] = AllPairs.path(K, Y, [(strategy.mix, alpha)], ordered=strategy.ordered)
         self._set_fit(data, fitted, ridge)
         return self
 
@@ -308,18 +308,18 @@ class PairLinkPredictorCV(CallbackSupportMixin, PairLinkRegression):  # type: ig
         context = begin(self, n_points(axes) * n_folds, X=X, y=None)
         data = self._prepare(X, adjacency, labeled, kernels[0])
         linked = data.network.graph.toarray() != 0
-        fitted = [_fit_kernel(kernel, data, linked) for kernel in kernels]
-        kernel, self.mix_, self.alpha_ = fitted[0], mixes[0], alphas[0]
+        best, self.mix_, self.alpha_ = 0, mixes[0], alphas[0]
         forget_search(self)
         if n_points(axes) > 1:
-            evaluate = _on_node_folds(fitted, data, linked, axes, n_folds)
+            evaluate = _on_node_folds(data, linked, axes, n_folds)
             settings: dict[str, Any] = {"rule": AreaRule(self.scoring, "best"), "n_folds": n_folds}
             found = select(self, axes, evaluate, name="scores_", progress=report(context, self, progress), **settings)
             self.areas_ = {name: drop_single_axes(found.measures[name])[0] for name in AREAS}
             self.mix_, self.alpha_ = found.best["mix"], found.best["alpha"]
-            kernel = fitted[found.best_index[0]]
-        [ridge] = AllPairs.path(_gram(kernel, data), pair_labels(linked), [(self.mix_, self.alpha_)])
-        self._set_fit(data, kernel, ridge)
+            best = found.best_index[0]
+        fitted, K = _fit_kernel(kernels[best], data, linked)
+        [ridge] = AllPairs.path(K, pair_labels(linked), [(self.mix_, self.alpha_)])
+        self._set_fit(data, fitted, ridge)
         end(context, self, X=X, y=None)
         return self
 
@@ -327,16 +327,14 @@ class PairLinkPredictorCV(CallbackSupportMixin, PairLinkRegression):  # type: ig
         return PairLinkPredictor(clone(self.kernel_), mix=self.mix_, alpha=self.alpha_)
 
 
-def _on_node_folds(
-    kernels: list[Kernel], data: LinkData, linked: np.ndarray, axes: Sequence[Axis], n_folds: int
-) -> Iterator[Part]:
+def _on_node_folds(data: LinkData, linked: np.ndarray, axes: Sequence[Axis], n_folds: int) -> Iterator[Part]:
     """Areas of pairs with a node of the fold, from one eigendecomposition for each kernel and fold."""
-    _, mixes, alphas = (axis.values for axis in axes)
+    kernels, mixes, alphas = (axis.values for axis in axes)
     points = list(product(range(len(mixes)), range(len(alphas))))
     grid = [(mixes[j], alphas[k]) for j, k in points]
     empty = True
     for i, kernel in enumerate(kernels):
-        K = to_numpy(_gram(kernel, data))
+        K = to_numpy(_fit_kernel(kernel, data, linked)[1])
         for fold, (train, test) in enumerate(NodeKFold(n_folds).split(K)):
             above = np.triu_indices(len(test), k=1)
             truth = np.concatenate([linked[test][:, train].ravel(), linked[test][:, test][above]])
@@ -363,18 +361,13 @@ def _node_kernel(kernel: Any) -> Kernel:
     return kernel
 
 
-def _fit_kernel(kernel: Kernel, data: LinkData, linked: np.ndarray) -> Kernel:
-    """A clone, fitted on the labelled nodes; one that learns from outputs takes the labels of pairs as their Gram."""
+def _fit_kernel(kernel: Kernel, data: LinkData, linked: np.ndarray) -> tuple[Kernel, Array]:
+    """A clone, fitted on the labelled nodes, and K; supervised kernels take the labels of pairs as their target."""
     X = data.X_labeled
     target: Any = pair_labels(linked)
-    learned_from = (asarray_like(target, X) if is_array(X) else target,) if kernel.supervised else ()
-    with error_context("X"):
-        return clone(kernel).fit(X, *learned_from)  # type: ignore[no-any-return]
-
-
-def _gram(kernel: Kernel, data: LinkData) -> Array:
-    """K between the labelled nodes, checked."""
-    with error_context("X"):
-        gram = kernel.gram(kernel.represent(data.X_labeled))
-    check_gram(gram, kernel.trusted, "kernel")
-    return gram.dense()
+    if is_array(X):
+        target = asarray_like(target, X)
+    fitted, R = fit_points(kernel, X, learned_from=(target,) if kernel.supervised else ())
+    gram = fitted.gram(R)
+    check_gram(gram, fitted.trusted, "kernel")
+    return fitted, gram.dense()

@@ -15,8 +15,7 @@ from iokr._component import component
 from iokr._system.memory import check_matrix
 from iokr._validation.arguments import check_choice, check_number, check_same_length
 from iokr.estimators.base import KernelModel
-from iokr.estimators.inputs import InputAdapter, check_inputs, check_kernel, fresh_solver
-from iokr.estimators.outputs import single_precision
+from iokr.estimators.inputs import InputAdapter, adapt, check_kernel, fit_points, fresh_solver
 from iokr.estimators.pairs.data import check_pair_data
 from iokr.estimators.pairs.leave_out import random_folds, refit_scores
 from iokr.estimators.pairs.local import OnePerNode
@@ -198,10 +197,10 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         kernel = check_kernel(self.kernel)
         if isinstance(kernel, OperatorKernel):
             raise TypeError(f"`kernel` must be a scalar kernel on nodes, of `iokr.kernels`, got {kernel!r:.60}.")
-        self._single_precision = single_precision(X)
-        X = check_inputs(self, X, kernel, reset=True)
-        self.kernel_: Kernel = clone(kernel).fit(X)
-        self.R_fit_ = self.kernel_.represent(np.arange(X.shape[0]) if kernel.pairwise else X)
+        sample = adapt(self, X, kernel, reset=True)
+        self._single_precision = sample.single
+        fitted, self.R_fit_ = fit_points(kernel, sample.X)
+        self.kernel_: Kernel = fitted
         gram = self.kernel_.gram(self.R_fit_)
         data = check_pair_data(pairs, y, sample_weight, gram.size, binary=not self.loss_.quadratic)
         check_gram(gram, self.kernel_.trusted, "kernel")

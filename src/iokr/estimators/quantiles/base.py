@@ -15,7 +15,7 @@ from iokr._validation.arguments import check_choice, check_same_length, check_we
 from iokr.data.objects import n_objects, take
 from iokr.estimators.base import KernelModel
 from iokr.estimators.conformal.order import check_coverage, kth, rank_of
-from iokr.estimators.inputs import InputAdapter, check_inputs, check_kernel
+from iokr.estimators.inputs import InputAdapter, adapt, check_kernel
 from iokr.estimators.outputs import require_y, single_precision
 from iokr.estimators.progress import CallbackSupportMixin
 from iokr.estimators.quantiles.levels import Levels
@@ -157,7 +157,7 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
         require_y(y)
         check_choice(self.intercept, "intercept", (True, False))
         single = single_precision(X, y)
-        X = check_inputs(self, X, kernel, reset=True)
+        X = adapt(self, X, kernel, reset=True).X
         values = _single_numbers(y)
         weight = check_weight(sample_weight, check_same_length(X, values), X)
         theta = check_levels(self.levels)

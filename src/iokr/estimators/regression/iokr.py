@@ -16,7 +16,7 @@ from iokr.data.chunks import as_source, row_blocks
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.estimators.base import StructuredEstimator
-from iokr.estimators.inputs import InputAdapter, check_inputs, check_kernel, is_pairwise
+from iokr.estimators.inputs import InputAdapter, adapt, check_kernel, is_pairwise
 from iokr.estimators.outputs import Targets, check_columns, encode
 from iokr.estimators.progress import begin, end, track, with_callbacks
 from iokr.estimators.regression.posing import Data, Fit, FittedInputs, check_data, solve
@@ -374,7 +374,7 @@ class IOKR(KernelRegression):
             self._set_outputs(state.outputs)
             self.kernel_ = state.kernel
         else:
-            X = check_inputs(self, X, state.kernel, reset=False)
+            X = adapt(self, X, state.kernel, reset=False).X
             check_columns(state.outputs.frame, y, "y")
         weight = check_weight(sample_weight, check_same_length(X, y), X)
         self.partial_ = state.add(chunk_moments(state, X, y, weight))

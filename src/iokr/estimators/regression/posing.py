@@ -14,7 +14,7 @@ from iokr._array import Array, asarray_like, is_array, matmul, same_home, take_r
 from iokr._validation.arguments import check_computed, check_number, check_same_length, check_weight
 from iokr.data.frames import Frame, frame_of
 from iokr.data.objects import concat, error_context, take
-from iokr.estimators.inputs import check_inputs, check_isotropic, check_unlabeled, fresh_solver
+from iokr.estimators.inputs import adapt, check_isotropic, check_unlabeled, fit_points, fresh_solver, represent
 from iokr.estimators.outputs import FittedOutputs, Targets, as_outputs, known_rows, single_precision
 from iokr.gram.base import Gram
 from iokr.gram.operators import IdentityMatrix
@@ -133,7 +133,7 @@ def check_data(
     if solves and X_unlabeled is None and is_array(X) and X.ndim == 2 and X.shape[0] >= _MANY:
         _ask_by_shapes(estimator, X, y, kernel)
     single, frame = single_precision(X, y), frame_of(y)
-    X = check_inputs(estimator, X, kernel, reset=True)
+    X = adapt(estimator, X, kernel, reset=True).X
     y = as_outputs(y, estimator.output_kernel, X)
     weight = check_weight(sample_weight, check_same_length(X, y), X)
     if X_unlabeled is not None:
@@ -170,11 +170,10 @@ def pose(
     `solver` says whether the problem fits in memory before a manifold's penalty is computed. `K` is the Gram of the
     scalar kernel on these points when another operator has been posed on it before.
     """
-    given, targets, pairwise = data.given, data.targets, kernel.pairwise
+    given, targets = data.given, data.targets
     if targets.mask is not None:
         check_observed(targets.mask)
         _check_missing(targets.mask, kernel)
-    known, number = (given.X, None) if pairwise else known_rows(given.X, given.weight)
     learned_from: tuple[Any, ...] = ()
     if isinstance(kernel, OperatorKernel):
         if kernel.explicit_outputs and not data.outputs.embedding.explicit:
@@ -182,13 +181,9 @@ def pose(
         learned_from = (targets.Psi if data.outputs.embedding.explicit else None,)
     elif kernel.supervised:
         learned_from = (data.output_gram(),)
-    with error_context("X", number):
-        fitted = clone(kernel).fit(known, *learned_from)
-    with error_context("X"):
-        points = fitted.represent(np.arange(targets.n) if pairwise else given.X)
+    fitted, points = fit_points(kernel, given.X, given.weight, learned_from)
     if given.X_unlabeled is not None:
-        with error_context("X_unlabeled"):
-            points = concat(points, fitted.represent(given.X_unlabeled))
+        points = concat(points, represent(fitted, given.X_unlabeled, "X_unlabeled"))
     gram = fitted.gram(points)
     if isinstance(fitted, OperatorKernel) and gram.operator is not None:
         gram = _adapt(fitted, points, data, gram.K if K is None else K)

@@ -25,7 +25,7 @@ from iokr._validation.arguments import (
     check_vectors,
     check_weight,
 )
-from iokr.estimators.inputs import check_inputs
+from iokr.estimators.inputs import adapt
 from iokr.estimators.outputs import require_y
 from iokr.kernels.vectors import Linear
 
@@ -212,7 +212,7 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
             check_integer(width, "hidden", minimum=1)
 
     def _rows(self, X: Any, *, reset: bool) -> np.ndarray:
-        return to_numpy(check_vectors(check_inputs(self, X, Linear(), reset=reset), sparse=False))
+        return to_numpy(check_vectors(adapt(self, X, Linear(), reset=reset).X, sparse=False))
 
     def _scaled(self, values: np.ndarray, part: slice, name: str) -> np.ndarray:
         """The data as the network gets them, float32; `part` of `scaling_` is that of inputs or of outputs."""

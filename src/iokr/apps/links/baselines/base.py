@@ -14,7 +14,7 @@ from iokr._array import Array, asarray_like, eigh, empty_like, gemm, take_rows, 
 from iokr._component import Component, component
 from iokr._system.memory import check_matrix, check_memory
 from iokr.data.objects import n_objects, take
-from iokr.estimators.inputs import InputAdapter, check_inputs, check_kernel
+from iokr.estimators.inputs import InputAdapter, adapt, check_kernel
 from iokr.estimators.links.network import Network, check_names, check_network, fit_output_kernel
 from iokr.estimators.outputs import single_precision
 from iokr.kernels.base import Kernel, check_gram
@@ -98,7 +98,7 @@ class LinkBaseline(Component, ABC):
         self.check_parameters()
         kernel = check_node_kernel(self.kernel)
         check_names(X, adjacency)
-        X = check_inputs(self, X, kernel, reset=True)
+        X = adapt(self, X, kernel, reset=True).X
         self.network_: Network = check_network(X, adjacency, labeled)
         self.labeled_ = self.network_.labeled
         self.kernel_ = self.input_kernel(kernel).fit(take(X, self.labeled_))
