@@ -58,11 +58,11 @@ def test_folds_never_see_the_links_of_their_nodes(network, labeled, grid):
     np.testing.assert_allclose(grid["folds"][i, j], np.mean(found, axis=0))
 
 
-def test_as_said_is_leave_one_out_without_a_penalty(network, labeled):
+def test_as_published_is_leave_one_out_without_a_penalty(network, labeled):
     kernels = models.Kernels.of(network, plain=(0.1, 1.0))
-    found = kernels.as_said(labeled)["as said"]
+    found = kernels.as_published(labeled)["as published"]
     scores = {}
-    for k, alpha in itertools.product(kernels.plain, models.STRONGER):
+    for k, alpha in itertools.product(kernels.plain, models.MORE_ALPHAS):
         model = LinkPredictor(k, output_kernel=models.output_kernel(network), alpha=alpha)
         model.fit(np.arange(60), network.W, labeled=labeled)
         rows, columns = np.triu_indices(len(labeled), 1)

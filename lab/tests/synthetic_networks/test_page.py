@@ -16,7 +16,7 @@ def test_the_report_on_small_networks(monkeypatch):
     assert report.info["cells"] == 3 * (3 * 4 + 3 * 3 + 4 * 4) + 3 * 4 + 1
     rules = report.tables[3].rows
     assert rules[0]["cells within 1.5 and 3"] in report.summary
-    within = sum("✗" not in row["one setting"] for row in report.tables[0].rows)
+    within = sum("✗" not in row["single setting"] for row in report.tables[0].rows)
     assert rules[0]["cells within 1.5 and 3"] == f"{within} of 9"
     page = report.html()
     assert all(f"B16, Figure {number}" in page for number in (3, 4, 8)) and "B11, Figure 1" in page

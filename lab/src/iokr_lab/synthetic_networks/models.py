@@ -1,4 +1,4 @@
-"""Ridge and maximum margin on a random network: over a grid, with the rules that choose from it, and at one setting."""
+"""Ridge and maximum margin on a random network: at one setting, over a grid, and rules of choice."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ from iokr.kernels.base import Kernel
 from iokr.kernels.nodes import Diffusion
 from iokr.losses.margin import MaxMargin
 from iokr_lab.links.along import deformed, heat_penalty
+from iokr_lab.links.protocol import MEASURES
 from iokr_lab.lookup import Lookup
-from iokr_lab.synthetic_networks.protocol import MEASURES, Areas, Matrix, Network, evaluate
+from iokr_lab.synthetic_networks.protocol import Areas, Matrix, Network, evaluate
 
 Labeled = NDArray[np.int64]
 
 PENALTY = "subgraph, exp(−L)"
 PLAIN = "subgraph, no penalty"
 BLOCK_PLAIN = "block of the whole, no penalty"
-WIDTHS = (0.1, 0.316, 0.562, 1.0, 1.78)  # gamma in units of 1 / median of the squared distances
+WIDTHS = (0.1, 0.316, 0.562, 1.0, 1.78)  # γ in units of 1 / median squared distance
 ALPHAS = (1e-3, 1e-2, 0.0316, 0.1, 0.316, 1.0)
-WIDER = (0.03, *WIDTHS)  # what leave-one-out may choose on networks with classes
-STRONGER = (*ALPHAS, 10.0)
+# The larger grids of leave-one-out on networks with classes.
+MORE_WIDTHS = (0.03, *WIDTHS)
+MORE_ALPHAS = (*ALPHAS, 10.0)
 RATIO = 1.0  # μ/λ of the penalty exp(−L)
-MARGIN_ALPHA = 10.0  # at which every node is a support vector; smaller ones change little
+MARGIN_ALPHA = 10.0  # every node is a support vector; smaller values change little
 
 
 @dataclass(frozen=True)
@@ -46,33 +48,34 @@ MARGIN = Setting(4.0, MARGIN_ALPHA)
 
 
 def grams(network: Network, widths: Iterable[float], ratio: float) -> list[Lookup]:
-    """K (I + ρ P K)⁻¹ over all nodes, K the Gaussian kernel and P = exp(−L), for each width; ρ = 0 is K.
+    """K (I + ρ P K)⁻¹ over all nodes for each width, with the Gaussian kernel K and P = exp(−L); ρ = 0 gives K.
 
     Semi-supervised learning with manifold weight μ = ρλ is supervised learning with this kernel. It does not depend on
-    which
-    nodes are labelled, so it serves every labelled set and every λ.
+    the labelled nodes, so it serves every labelled set and every λ.
     """
 
     def gram(K: Matrix) -> Matrix:
-        return K if ratio == 0 else deformed(K, heat_penalty(K), ratio)
+        if ratio == 0:
+            return K
+        return deformed(K, heat_penalty(K), ratio)
 
     return [Lookup(gram(network.gaussian(width))) for width in widths]
 
 
 def centred(network: Network, width: float) -> Lookup:
-    """The Gaussian kernel without the constant function."""
+    """The centred Gaussian kernel, without the constant function."""
     K = network.gaussian(width)
     return Lookup(K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean())
 
 
 def output_kernel(network: Network, beta: float | None = None, normalized: bool = False) -> Kernel:
-    """The kernel on labelled nodes: of the links between them alone."""
+    """The output kernel of the links between labelled nodes."""
     kernel = Diffusion(network.beta if beta is None else beta)
     return Normalized(kernel) if normalized else kernel
 
 
 def block_kernel(network: Network) -> Kernel:
-    """The kernel on labelled nodes: the block of the whole network's."""
+    """The output kernel as a block of the kernel of the whole network."""
     return Lookup(network.kernel)
 
 
@@ -85,7 +88,7 @@ def ridge_at(network: Network, labeled: Labeled, kernel: Lookup, target: Kernel,
 
 
 def margin_at(network: Network, labeled: Labeled, kernel: Lookup, target: Kernel) -> Areas:
-    """Maximum margin with one kernel; the diagonal of K_Y is as published, not constant."""
+    """Maximum margin with one kernel; the diagonal of K_Y is not constant, as published."""
     return evaluate(network, labeled)(LinkPredictor(kernel, output_kernel=target, loss=MaxMargin(), alpha=MARGIN_ALPHA))
 
 
@@ -93,16 +96,16 @@ def margin_at(network: Network, labeled: Labeled, kernel: Lookup, target: Kernel
 
 
 Grid = dict[str, Any]
-"""Areas of one labelled set at every width and λ, (widths, λs, 2): ROC and PR, in percent.
+"""Areas of one labelled set at every width and λ, of shape (widths, λs, 2): ROC and PR in percent.
 
-"evaluated": of the evaluated pairs; "loo": of labelled pairs by leave-one-out, K_Y held fixed; "folds": of labelled
-pairs by five folds of nodes, K_Y from the links of the rest. "weighted" has, for these two, the areas of the evaluated
-pairs with a λ between those of the grid, the mean of log λ weighted by what the scores and their errors say.
+"evaluated": on the evaluated pairs; "loo": on labelled pairs by leave-one-out with fixed K_Y; "folds": on labelled
+pairs by five folds of nodes, with K_Y from the links of the other folds. "weighted" has, for these two, the areas on
+the evaluated pairs with λ the geometric mean weighted by the scores and their standard errors.
 """
 
 
 def ridge_grid(network: Network, labeled: Labeled, kernels: Sequence[Lookup], target: Kernel) -> Grid:
-    """Ridge at every kernel and λ of the grid."""
+    """Ridge with every kernel and λ of the grid."""
     measure = evaluate(network, labeled)
     found = [[measure(LinkPredictor(k, output_kernel=target, alpha=alpha)) for alpha in ALPHAS] for k in kernels]
 
@@ -114,7 +117,7 @@ def ridge_grid(network: Network, labeled: Labeled, kernels: Sequence[Lookup], ta
     loo = search(None)
     try:
         folds = search(5)
-    except ValueError:  # so few links that no fold has some to learn from and some to find
+    except ValueError:  # too few links for folds of nodes
         folds = loo
     return {
         "evaluated": np.array([[list(one.values()) for one in row] for row in found]),
@@ -126,9 +129,9 @@ def ridge_grid(network: Network, labeled: Labeled, kernels: Sequence[Lookup], ta
 
 @dataclass(frozen=True)
 class Rule:
-    """Which width and λ: the best AUC-ROC by one of the areas of `Grid`, for each labelled set or once for them all.
+    """A choice of width and λ: the best AUC-ROC by one of the areas of `Grid`, per labelled set or once for all.
 
-    Or weighted by the standard errors of these areas, for each set.
+    Alternatively λ is averaged, weighted by the standard errors of these areas, for each labelled set.
     """
 
     by: str
@@ -136,7 +139,7 @@ class Rule:
     weighted: bool = False
 
     def choose(self, grids: Sequence[Grid]) -> list[Areas]:
-        """What is evaluated, with what the rule chooses, for each labelled set."""
+        """The areas on the evaluated pairs with the choice of the rule, for each labelled set."""
         if self.weighted:
             return [grid["weighted"][self.by] for grid in grids]
         scores = [np.asarray(grid[self.by])[..., 0] for grid in grids]
@@ -146,7 +149,7 @@ class Rule:
 
 
 def at(grid: Grid, place: tuple[int, int]) -> Areas:
-    """What is evaluated at a width and a λ."""
+    """The areas on the evaluated pairs at a width and a λ."""
     return dict(zip(MEASURES, map(float, np.asarray(grid["evaluated"])[place]), strict=True))
 
 
@@ -170,27 +173,27 @@ class Kernels:
 
     @classmethod
     def of(cls, network: Network, *, plain: Sequence[float] = (), penalty: Sequence[float] = ()) -> Kernels:
-        """Those of the one setting of each model, and those of the widths that are asked for."""
+        """The kernels of the single setting of each model, and those of the given widths."""
         [ridge] = grams(network, [RIDGE.width], RIDGE.ratio)
         [margin] = grams(network, [MARGIN.width], MARGIN.ratio)
         return cls(network, ridge, margin, grams(network, penalty, RIDGE.ratio), grams(network, plain, 0.0))
 
     def both(self, labeled: Labeled) -> dict[str, Any]:
-        """Ridge and margin, each with its one setting."""
+        """Ridge and margin, each with its single setting."""
         target = output_kernel(self.network)
         return {
             "ridge": ridge_at(self.network, labeled, self.ridge, target),
             "margin": margin_at(self.network, labeled, self.margin, target),
         }
 
-    def as_said(self, labeled: Labeled) -> dict[str, Any]:
-        """Supervised ridge, width and λ by leave-one-out with K_Y held fixed, the largest score."""
+    def as_published(self, labeled: Labeled) -> dict[str, Any]:
+        """Supervised ridge with the best width and λ by leave-one-out with fixed K_Y, as the paper describes."""
         target = output_kernel(self.network)
-        model = LinkPredictorCV(self.plain, alphas=STRONGER, output_kernel=target, rule="best")
-        return {"as said": evaluate(self.network, labeled)(model)}
+        model = LinkPredictorCV(self.plain, alphas=MORE_ALPHAS, output_kernel=target, rule="best")
+        return {"as published": evaluate(self.network, labeled)(model)}
 
     def changed(self, labeled: Labeled) -> dict[str, Any]:
-        """Ridge over the grid, by interpretation, and the margin with one thing changed at a time."""
+        """Ridge over the grid by interpretation, and the margin with one change at a time."""
         network = self.network
         target = output_kernel(self.network)
         block = block_kernel(network)

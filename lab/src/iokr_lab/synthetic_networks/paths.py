@@ -1,4 +1,4 @@
-"""B16, Figures 3, 4 and 8, B11, Figure 1: random networks along λ₂, and one of classes, true and predicted."""
+"""B16, Figures 3, 4, 8, and B11, Figure 1: random networks along λ₂, and a network with classes and its prediction."""
 
 from __future__ import annotations
 
@@ -9,34 +9,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from iokr.apps.report import CLASSES, MUTED, OURS, Figure, Spread, Table, Text, layout, plot
+from iokr.apps.report import CLASSES, MUTED, OURS, Figure, Table, Text, layout, plot
 from iokr.apps.report.figures import Canvas
 from iokr.estimators.links.cv import LinkPredictorCV
-from iokr_lab.links.along import MODELS, RATIOS, along_figure, deformed, heat_penalty, second_lambda
+from iokr_lab.links.along import MODELS, RATIOS, Path, along_figure, along_rows, deformed_kernels, path_of
+from iokr_lab.links.protocol import MEASURES
 from iokr_lab.lookup import Lookup
 from iokr_lab.study import Case, Results
 from iokr_lab.synthetic_networks.models import (
     MARGIN,
+    MORE_ALPHAS,
+    MORE_WIDTHS,
     RIDGE,
-    STRONGER,
-    WIDER,
     grams,
     margin_at,
     output_kernel,
     ridge_at,
 )
-from iokr_lab.synthetic_networks.protocol import MEASURES, Matrix, Network
+from iokr_lab.synthetic_networks.protocol import Matrix, Network
 
 __all__ = ["ALONG", "DENSE", "Along", "Drawn", "draw_classes", "items", "path_kernels", "work_along", "work_drawn"]
 
-DENSE = 0.03  # of B11's Figure 1 alone
-ALONG = ("0.007", "0.01", "0.02")  # B16's Figures 3 and 4
-FIRST = ("0.01", "0.02", f"{DENSE:g}")  # B11's Figure 1
+DENSE = 0.03  # density that occurs only in B11, Figure 1
+ALONG = ("0.007", "0.01", "0.02")  # densities of B16, Figures 3 and 4
+FIRST = ("0.01", "0.02", f"{DENSE:g}")  # densities of B11, Figure 1
 SHARES = {0.05: "5 %", 0.1: "10 %", 0.2: "20 %"}
 SETTINGS = {"ridge": RIDGE, "margin": MARGIN}
 SEMI = RATIOS.index(RIDGE.ratio)
-_GREY = "#888888"  # of pixels, which do not follow light and dark
-SEEN = 0.2  # labelled in Figure 8, which does not say
+_GREY = "#888888"  # for rasterised lines, which do not follow light and dark mode
+SEEN = 0.2  # share of labelled nodes in Figure 8, which does not give it
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Along(Case):
 
 @dataclass(frozen=True)
 class Drawn(Case):
-    """A network of three classes, to be drawn with what is predicted."""
+    """A network of three classes and its prediction, to be drawn."""
 
     graph: str
 
@@ -62,13 +63,8 @@ class Drawn(Case):
 
 
 def path_kernels(network: Network) -> dict[str, list[Lookup]]:
-    """The kernel of each model at every μ/λ; they serve all labelled sets."""
-    found = {}
-    for model, setting in SETTINGS.items():
-        K = network.gaussian(setting.width)
-        P = heat_penalty(K)
-        found[model] = [Lookup(deformed(K, P, ratio)) for ratio in RATIOS]
-    return found
+    """The kernels of each model at every μ/λ; they serve all labelled sets."""
+    return {model: deformed_kernels(network.gaussian(setting.width)) for model, setting in SETTINGS.items()}
 
 
 def work_along(network: Network, kernels: Mapping[str, Sequence[Lookup]], labeled: NDArray[np.int64]) -> dict[str, Any]:
@@ -81,9 +77,9 @@ def work_along(network: Network, kernels: Mapping[str, Sequence[Lookup]], labele
 
 
 def work_drawn(network: Network, labeled: NDArray[np.int64]) -> dict[str, Any]:
-    """Pairs above the threshold with the best F1 on training pairs, of supervised ridge by leave-one-out."""
-    kernels = grams(network, WIDER, 0.0)
-    model = LinkPredictorCV(kernels, alphas=STRONGER, output_kernel=output_kernel(network), rule="best")
+    """Pairs above the threshold with the best F1 on training pairs, for supervised ridge by leave-one-out."""
+    kernels = grams(network, MORE_WIDTHS, 0.0)
+    model = LinkPredictorCV(kernels, alphas=MORE_ALPHAS, output_kernel=output_kernel(network), rule="best")
     nodes = np.arange(len(network.W))
     scores = np.asarray(model.fit(nodes, network.W, labeled=labeled).decision_function())
     above = np.argwhere(np.triu(scores > model.best_threshold(), k=1))
@@ -101,7 +97,7 @@ def work_drawn(network: Network, labeled: NDArray[np.int64]) -> dict[str, Any]:
 
 
 def items(results: Results, network: tuple[str, Matrix]) -> tuple[Any, ...]:
-    """Text, figures and their numbers; `network` is that of Figure 8 with its name."""
+    """Texts, figures and their numbers; `network` is the name and the graph of Figure 8."""
     paths = {graph: _paths(results, graph) for graph in dict.fromkeys((*ALONG, *FIRST))}
     alphas = {model: setting.alpha for model, setting in SETTINGS.items()}
     rows = {f"density {graph}": paths[graph] for graph in ALONG}
@@ -115,43 +111,31 @@ def items(results: Results, network: tuple[str, Matrix]) -> tuple[Any, ...]:
         _along_table(paths),
         Text("Supervised and semi-supervised: B11, Figure 1", (_B11,)),
         _b11_figure({graph: paths[graph]["ridge"] for graph in FIRST}),
-        Text("A network and its prediction: B16, Figure 8", (_drawn_words(drawn),)),
+        Text("A network and its prediction: B16, Figure 8", (_drawn_text(drawn),)),
         draw_classes(network[1], np.array(drawn["pairs"], dtype=int).reshape(-1, 2)),
     )
 
 
-def _paths(results: Results, graph: str) -> dict[str, dict[str, dict[str, list[list[float]]]]]:
-    """model → share → measure → ratio → draws."""
-    found: dict[str, dict[str, dict[str, list[list[float]]]]] = {}
-    for model in MODELS:
-        found[model] = {}
-        for fraction, share in SHARES.items():
-            cells = list(results.of(Along, graph=graph, fraction=fraction).values())
-            found[model][share] = {
-                measure: [[cell[model][k][measure] for cell in cells] for k in range(len(RATIOS))]
-                for measure in MEASURES
-            }
+def _paths(results: Results, graph: str) -> dict[str, dict[str, Path]]:
+    """model → share → path."""
+    found: dict[str, dict[str, Path]] = {model: {} for model in MODELS}
+    for fraction, share in SHARES.items():
+        cells = list(results.of(Along, graph=graph, fraction=fraction).values())
+        for model in MODELS:
+            found[model][share] = path_of(cells, model)
     return found
 
 
-def _along_table(paths: Mapping[str, Any]) -> Table:
+def _along_table(paths: Mapping[str, Mapping[str, Mapping[str, Path]]]) -> Table:
     rows = []
     for graph, models in paths.items():
         for model, shares in models.items():
-            for share, path in shares.items():
-                row: dict[str, Any] = {"density": graph, "model": model, "labelled": share}
-                for measure, name in MEASURES.items():
-                    means = [float(np.mean(draws)) for draws in path[measure]]
-                    best = int(np.argmax(means))
-                    row[f"{name}, λ₂ = 0"] = Spread.of(path[measure][0], digits=1)
-                    row[f"{name}, best"] = Spread.of(path[measure][best], digits=1)
-                    row[f"λ₂ of best {name}"] = f"{second_lambda(model, RATIOS[best], SETTINGS[model].alpha):.2g}"
-                rows.append(row)
-    note = "The best along the path is picked on the pairs that evaluate it."
+            rows += along_rows(model, shares, SETTINGS[model].alpha, density=graph)
+    note = "The best λ₂ is chosen on the evaluated pairs."
     return Table("Supervised, and the best along λ₂", rows, note=note, folded=True)
 
 
-def _b11_figure(graphs: Mapping[str, Mapping[str, Mapping[str, list[list[float]]]]]) -> Figure:
+def _b11_figure(graphs: Mapping[str, Mapping[str, Path]]) -> Figure:
     """ROC above, PR below, a column per density."""
 
     def draw(canvas: Canvas) -> None:
@@ -180,7 +164,7 @@ def _b11_figure(graphs: Mapping[str, Mapping[str, Mapping[str, list[list[float]]
 
 
 def draw_classes(W: Matrix, predicted: NDArray[np.int64]) -> Figure:
-    """The true network and the predicted one at the same places, and both adjacency matrices below."""
+    """The true and the predicted network with the same layout, and both adjacency matrices below."""
     n = len(W)
     classes = np.sort(np.arange(n) % 3)
     true = np.argwhere(np.triu(W > 0, k=1))
@@ -208,34 +192,35 @@ def draw_classes(W: Matrix, predicted: NDArray[np.int64]) -> Figure:
                 below.axvline(edge, color=OURS, linewidth=0.6)
 
     caption = (
-        "B16, Figure 8: a network of three classes (colours) and what ridge predicts of it, at the same places; below, "
-        "the adjacency matrices, nodes by class."
+        "B16, Figure 8: a network of three classes (colours) and the prediction of ridge with the same layout; below, "
+        "the adjacency matrices with nodes sorted by class."
     )
     return plot(draw, caption=caption, size=(6.0, 6.2))
 
 
-def _drawn_words(cell: Mapping[str, Any]) -> str:
+def _drawn_text(cell: Mapping[str, Any]) -> str:
     return (
-        f"The mixture with probabilities 0.02 within and 5e-4 between three classes, {100 * SEEN:g} % of its nodes "
-        "labelled (the paper does not say how many), width and λ by leave-one-out; pairs are linked whose score is "
-        f"above {cell['threshold']:.3g}, the threshold with the best F1 on pairs of labelled nodes. Of the pairs named "
-        f"{cell['precision']:.1f} % are links, and {cell['recall']:.1f} % of the links are named. Pairs of two "
-        "labelled nodes, whose links are known, are scored like the others."
+        f"The mixture with link probabilities 0.02 within and 5e-4 between three classes, with {100 * SEEN:g} % of the "
+        "nodes labelled (the paper does not give the share), width and λ by leave-one-out. Links are predicted for "
+        f"pairs with a score above {cell['threshold']:.3g}, the threshold with the best F1 on pairs of labelled nodes. "
+        f"Precision is {cell['precision']:.1f} %, recall {cell['recall']:.1f} %. Pairs of two labelled nodes, whose "
+        "links are known, are scored like the others."
     )
 
 
 _CAPTION = (
-    "margin left, ridge right, 95 % inertia; dotted, and left of the line, supervised (λ₂ = 0); bands are ± one "
+    "margin left, ridge right, 95 % inertia; dotted, and left of the line: supervised (λ₂ = 0); bands: ± one standard "
     "deviation over labelled sets."
 )
 _ALONG = (
-    "Both models with their one setting, the penalty exp(−L) taken literally, from λ₂ = 0 (supervised) on; μ = 2λ₂ for "
-    "ridge and 4λ₂ for the margin. The grids of λ₂ are not printed. Read literally this penalty does not smooth: it "
-    "shrinks what is common to all nodes, which the margin needs and ridge hardly does. As in the paper, ridge is "
-    "above the margin, most in PR, and the penalty helps the margin much and ridge where few nodes are labelled."
+    "Both models with their single setting and the penalty exp(−L), taken literally, starting from λ₂ = 0 "
+    "(supervised); μ = 2λ₂ for ridge and 4λ₂ for the margin. The grids of λ₂ are not printed. Taken literally, this "
+    "penalty does not smooth: it shrinks what is common to all nodes, which the margin needs and ridge hardly does. As "
+    "in the paper, ridge is better than the margin, especially in PR; the penalty helps the margin strongly, and ridge "
+    "with few labelled nodes."
 )
 _B11 = (
-    f"The densities of B11, {DENSE:g} among them, ridge alone. The paper chose λ₁, λ₂, β and β₂ by folds; here λ and "
-    "the width are those of the one setting, μ = λ, and β₂ = 1. No number is printed there. The diffusion time of the "
+    f"The densities of B11, including {DENSE:g}, with ridge. The paper chose λ₁, λ₂, β and β₂ by folds; here λ and the "
+    "width are those of the single setting, μ = λ, and β₂ = 1. The paper prints no numbers. The diffusion time of the "
     f"graph of density {DENSE:g}, whose number of components is not printed, is extrapolated from 0.01 and 0.02."
 )

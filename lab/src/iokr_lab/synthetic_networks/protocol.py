@@ -1,4 +1,4 @@
-"""Random networks whose inputs come from the network itself (B16, Sec. 6.1.2 and App. C)."""
+"""Random networks with inputs computed from the network itself (B16, Sec. 6.1.2 and App. C)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iokr.kernels.nodes import Diffusion
+from iokr_lab.links.protocol import MEASURES
 
-__all__ = ["MEASURES", "Areas", "Network", "areas", "calibrate", "evaluate", "labeled_set", "mixture", "random_graph"]
+__all__ = ["Areas", "Network", "areas", "calibrate", "evaluate", "labeled_set", "mixture", "random_graph"]
 
 Matrix = NDArray[np.float64]
 
@@ -21,7 +22,7 @@ N_NODES = 700
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A graph, the diffusion time of its generator, and the fraction of inertia that the inputs keep."""
+    """A graph, the diffusion time of its generator, and the fraction of inertia of the inputs."""
 
     W: Matrix
     beta: float
@@ -30,16 +31,17 @@ class Network:
     @cached_property
     def kernel(self) -> Matrix:
         """exp(−β_g L) of the whole graph."""
-        return np.asarray(Diffusion(self.beta, self.W).fit(np.arange(len(self.W)))(np.arange(len(self.W))))
+        nodes = np.arange(len(self.W))
+        return np.asarray(Diffusion(self.beta, self.W).fit(nodes)(nodes))
 
     @cached_property
     def X(self) -> Matrix:
-        """Kernel PCA of it: the first components that reach the inertia, scaled by the roots of their eigenvalues."""
+        """Kernel PCA: the first components that reach the inertia, scaled by the roots of their eigenvalues."""
         return components(self.kernel, self.inertia)
 
     @cached_property
     def squares(self) -> Matrix:
-        """‖x_i − x_j‖², in units of their median over pairs, of their mean where most inputs are alike."""
+        """‖x_i − x_j‖² divided by the median over pairs, or by the mean if the median is 0."""
         norms = (self.X**2).sum(axis=1)
         D = np.maximum(norms[:, None] + norms[None, :] - 2 * self.X @ self.X.T, 0.0)
         pairs = D[np.triu_indices(len(D), k=1)]
@@ -51,13 +53,13 @@ class Network:
 
 
 def random_graph(density: float, rng: np.random.Generator, n: int = N_NODES) -> Matrix:
-    """Erdős and Rényi: every pair is linked with the same probability."""
+    """Erdős–Rényi graph: every pair is linked with the same probability."""
     upper = np.triu(rng.random((n, n)) < density, k=1)
     return (upper | upper.T).astype(float)
 
 
 def mixture(inside: float, between: float, rng: np.random.Generator, n: int = N_NODES) -> Matrix:
-    """Three classes of (almost) the same size, with other probabilities of links within and between them."""
+    """Three classes of nearly equal size, with different probabilities of links within and between classes."""
     classes = np.sort(np.arange(n) % 3)
     same = classes[:, None] == classes[None, :]
     upper = np.triu(rng.random((n, n)) < np.where(same, inside, between), k=1)
@@ -75,23 +77,26 @@ def components(K: Matrix, inertia: float) -> Matrix:
 
 
 def calibrate(W: Matrix, n_components: int, inertia: float = 0.95) -> float:
-    """The diffusion time at which `n_components` reach the inertia, by bisection: a longer time needs fewer."""
+    """The diffusion time at which `n_components` reach the inertia, by bisection: longer times need fewer."""
     values = np.clip(np.linalg.eigvalsh(np.diag(W.sum(axis=1)) - W), 0.0, None)
 
     def count(beta: float) -> int:
-        kept = np.sort(np.exp(-beta * values))[::-1][1:]  # centring takes the constant direction, e⁰ = 1, away
-        return int(np.searchsorted(np.cumsum(kept) / kept.sum(), inertia - 1e-12)) + 1
+        centred = np.sort(np.exp(-beta * values))[::-1][1:]  # centring removes the constant direction, e⁰ = 1
+        return int(np.searchsorted(np.cumsum(centred) / centred.sum(), inertia - 1e-12)) + 1
 
     low = 0.01
     high = 20.0
     for _ in range(30):
         middle = float(np.sqrt(low * high))
-        low, high = (middle, high) if count(middle) > n_components else (low, middle)
+        if count(middle) > n_components:
+            low = middle
+        else:
+            high = middle
     return high
 
 
 def labeled_set(W: Matrix, fraction: float, draw: int, seed: int) -> NDArray[np.int64]:
-    """The random choice number `draw` of the labelled nodes, each with at least one link to learn from."""
+    """Random choice number `draw` of the labelled nodes, among choices with at least one link."""
     rng = np.random.default_rng(seed)
     while True:
         labeled = rng.permutation(len(W))[: round(fraction * len(W))]
@@ -102,15 +107,14 @@ def labeled_set(W: Matrix, fraction: float, draw: int, seed: int) -> NDArray[np.
 
 # -------------------------------------------------------------------------------------------------------------- scores
 
-MEASURES = {"roc_auc": "ROC", "average_precision": "PR"}
 Areas = dict[str, float]
-"""Under the ROC and the PR curve, in percent."""
+"""Areas under the ROC and the PR curve in percent."""
 
 
 def areas(scores: Matrix, linked: NDArray[np.bool_]) -> Areas:
-    """From the scores of pairs; the same numbers as `pair_metrics` when no scores are equal, from one sort.
+    """Both areas from one sort of the scores of pairs; equal to `pair_metrics` for distinct scores.
 
-    A link counts as above half of the other pairs with its score.
+    A link counts as ranked above half of the pairs without a link that have the same score.
     """
     others = np.sort(scores[~linked])
     links = np.sort(scores[linked])[::-1]
@@ -122,7 +126,7 @@ def areas(scores: Matrix, linked: NDArray[np.bool_]) -> Areas:
 
 
 def evaluate(network: Network, labeled: NDArray[np.int64]) -> Callable[[Any], Areas]:
-    """A function that fits a model on the labelled nodes and evaluates its scores of pairs with an unlabelled node."""
+    """A function that fits a model to the labelled nodes and evaluates it on pairs with an unlabelled node."""
     known = np.isin(np.arange(len(network.W)), labeled)
     pairs = np.flatnonzero(np.triu(~(known[:, None] & known[None, :]), k=1))
     linked = network.W.ravel()[pairs] > 0

@@ -1,4 +1,4 @@
-"""B16, Tables 8 and 9, Figures 3, 4 and 8, B11, Figure 1: networks reconstructed from inputs computed from them."""
+"""B16, Tables 8, 9, Figures 3, 4, 8, and B11, Figure 1: networks reconstructed from inputs computed from them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from iokr_lab.cells import memoized
 from iokr_lab.lookup import Lookup
 from iokr_lab.study import Case, Plan, Study
 from iokr_lab.synthetic_networks import gaps, paths
-from iokr_lab.synthetic_networks.models import WIDER, WIDTHS, Kernels
+from iokr_lab.synthetic_networks.models import MORE_WIDTHS, WIDTHS, Kernels
 from iokr_lab.synthetic_networks.page import page
 from iokr_lab.synthetic_networks.protocol import Matrix, Network, calibrate, labeled_set, mixture, random_graph
 
@@ -22,61 +22,69 @@ __all__ = ["STUDY"]
 
 @dataclass(frozen=True)
 class Data:
-    """Graphs with the diffusion times of their generators, by name; the kernels at a graph and an inertia."""
+    """Graphs with the diffusion times of their generators, and kernels of a graph at an inertia."""
 
     graphs: Mapping[str, tuple[Matrix, float]]
     kernels: Callable[[str, int], Kernels]
-    dense: tuple[Matrix, float]  # of B11's Figure 1 alone
-    paths: Callable[[str], tuple[Network, dict[str, list[Lookup]]]]  # the network at 95 %, kernels along λ₂
+    dense: tuple[Matrix, float]  # the graph of B11, Figure 1
+    paths: Callable[[str], tuple[Network, dict[str, list[Lookup]]]]  # the network at 95 % and its kernels along λ₂
 
     def network(self, graph: str) -> Network:
         """A graph at 95 % inertia."""
-        return Network(*(self.dense if graph == f"{paths.DENSE:g}" else self.graphs[graph]), gaps.HEADLINE / 100)
+        W, beta = self.dense if graph == f"{paths.DENSE:g}" else self.graphs[graph]
+        return Network(W, beta, gaps.HEADLINE / 100)
 
 
 def load(plan: Plan) -> Data:
-    """Three random graphs, three more of each density, and four graphs with classes."""
-    graphs = {}
-    betas = {}
+    """Three random graphs, three other draws of each, four graphs with classes, and the dense graph of B11."""
+    graphs: dict[str, tuple[Matrix, float]] = {}
+    betas: dict[float, float] = {}  # density → diffusion time
     for i, (density, graph) in enumerate(zip(gaps.DENSITIES, gaps.GRAPHS, strict=True)):
         count = int(gaps.RANDOM[f"{graph}, {gaps.HEADLINE} %"]["components"].mean)
-        for name, stream in ((graph, i), *((gaps.again(graph, j), 100 + j) for j in range(gaps.OTHERS))):
+        streams = {graph: i} | {gaps.again(graph, j): 100 + j for j in range(gaps.OTHERS)}
+        for name, stream in streams.items():
             W = random_graph(density, np.random.default_rng([plan.seed, stream]))
-            graphs[name] = W, calibrate(W, count)
+            graphs[name] = (W, calibrate(W, count))
         betas[density] = graphs[graph][1]
     for i, (graph, (classes, longer)) in enumerate(zip(gaps.CLASSED, gaps.LONGER.items(), strict=True)):
         W = mixture(*classes, np.random.default_rng([plan.seed, 10 + i]))
-        graphs[graph] = W, longer * _interpolated(W, betas)
+        graphs[graph] = (W, longer * _interpolated(W, betas))
+    W = random_graph(paths.DENSE, np.random.default_rng([plan.seed, 50]))
+    data: Data
 
     @memoized(16)
     def kernels(graph: str, inertia: int) -> Kernels:
         network = Network(*graphs[graph], inertia / 100)
-        first = inertia == gaps.HEADLINE
-        widths = WIDTHS if first and graph in gaps.GRAPHS else ()
-        return Kernels.of(network, plain=WIDER if first and graph in gaps.CLASSED else widths, penalty=widths)
-
-    W = random_graph(paths.DENSE, np.random.default_rng([plan.seed, 50]))
-    first, last = (betas[density] for density in gaps.DENSITIES[1:])
-    steps = np.log(paths.DENSE / gaps.DENSITIES[2]) / np.log(gaps.DENSITIES[2] / gaps.DENSITIES[1])
-    dense = W, float(last * (last / first) ** steps)
+        if inertia == gaps.HEADLINE and graph in gaps.GRAPHS:
+            return Kernels.of(network, plain=WIDTHS, penalty=WIDTHS)
+        if inertia == gaps.HEADLINE and graph in gaps.CLASSED:
+            return Kernels.of(network, plain=MORE_WIDTHS)
+        return Kernels.of(network)
 
     @memoized(4)
     def along(graph: str) -> tuple[Network, dict[str, list[Lookup]]]:
         network = data.network(graph)
         return network, paths.path_kernels(network)
 
-    data = Data(graphs, kernels, dense, along)
+    data = Data(graphs, kernels, (W, _extrapolated(betas)), along)
     return data
 
 
+def _extrapolated(betas: Mapping[float, float]) -> float:
+    """The diffusion time for the dense graph, by a power law through the two largest densities."""
+    lower, upper = gaps.DENSITIES[1:]
+    steps = np.log(paths.DENSE / upper) / np.log(upper / lower)
+    return float(betas[upper] * (betas[upper] / betas[lower]) ** steps)
+
+
 def _interpolated(W: Matrix, betas: Mapping[float, float]) -> float:
-    """The diffusion time for a network whose component counts are not printed, by its density."""
+    """The diffusion time for a network without printed component counts, interpolated by its density."""
     density = W.sum() / (len(W) * (len(W) - 1))
     return float(np.exp(np.interp(np.log(density), np.log(list(betas)), np.log(list(betas.values())))))
 
 
 def cases(plan: Plan, data: Data) -> list[Case]:
-    """Every graph at every inertia, other draws of a graph at one, and every labelled set; then the figures."""
+    """Every graph at every inertia, other draws at 95 % only, for every labelled set; then the figures."""
     figures: list[Case] = [
         paths.Along(graph, fraction, draw)
         for graph in dict.fromkeys((*paths.ALONG, *paths.FIRST))
@@ -92,7 +100,7 @@ def cases(plan: Plan, data: Data) -> list[Case]:
 
 
 def work(case: gaps.Labels | paths.Along | paths.Drawn, plan: Plan, data: Data) -> dict[str, Any]:
-    """Ridge and margin on one labelled set; at 95 % also what else the page compares, and what it draws."""
+    """Ridge and margin on one labelled set; at 95 % also the variants that the page compares, and the drawn network."""
     if isinstance(case, paths.Along):
         network, along = data.paths(case.graph)
         return paths.work_along(network, along, labeled_set(network.W, case.fraction, case.draw, plan.seed))
@@ -105,7 +113,7 @@ def work(case: gaps.Labels | paths.Along | paths.Drawn, plan: Plan, data: Data) 
     if case.inertia == gaps.HEADLINE and case.graph in gaps.GRAPHS:
         cell |= kernels.changed(labeled)
     if case.inertia == gaps.HEADLINE and case.graph in gaps.CLASSED:
-        cell |= kernels.as_said(labeled)
+        cell |= kernels.as_published(labeled)
     return cell
 
 
@@ -115,5 +123,5 @@ STUDY = Study(
     cases=cases,
     work=work,
     page=page,
-    ignored=("The outputs have different lengths",),  # K_Y of the margin is as published, its diagonal not constant
+    ignored=("The outputs have different lengths",),  # K_Y of the margin has no constant diagonal, as published
 )
