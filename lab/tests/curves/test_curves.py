@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from iokr_lab.curves import methods
-from iokr_lab.curves.curves import GAPS, PLANS, STUDY, Fold, Left, Sparse, Steps, folded
+from iokr_lab.curves.curves import GAPS, PLANS, STUDY, Fold, LeaveOneOut, Sparse, Steps, folded
 from iokr_lab.curves.methods import LINES, METHODS, Pairs
 from iokr_lab.study import Results
 
@@ -59,7 +59,7 @@ def test_the_page_has_every_set_and_method():
     data = {"gait": pairs(), "weather": pairs(), GAPS: gaps}
     cells = {}
     for case in STUDY.cases(PLAN, data):
-        if isinstance(case, Left):
+        if isinstance(case, LeaveOneOut):
             cells[case] = {"r2": 0.5, "alpha": 1.0}
         elif isinstance(case, Fold):
             cells[case] = {"ise": [1.0], "total": [2.0], "sup": [1.0], "slope": [1.0], "seconds": 0.1}

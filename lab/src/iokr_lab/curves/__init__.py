@@ -1,1 +1,1 @@
-"""Outputs that are functions."""
+"""Functional outputs: curves."""

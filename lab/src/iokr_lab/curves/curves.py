@@ -1,7 +1,7 @@
-"""Curves from curves: weather, gait, growth, nerve tracts; integral kernels and bases beside their rivals.
+"""Curves from curves: weather, gait, growth and nerve tracts; integral kernels, bases and baselines.
 
-Leave-one-curve-out with every setting of the grid, as the closed form gives it; ten folds with every setting chosen on
-the training curves; sparse and noisy weather; and steps of conjugate gradients against the share of points seen.
+Leave-one-curve-out in closed form; ten folds with all parameters chosen on the training curves; sparse and noisy
+weather; and steps of conjugate gradients against the share of observed points.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
-from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -32,20 +31,21 @@ from iokr_lab.curves.methods import (
 )
 from iokr_lab.data.growth import load_dti, load_gait, load_growth, load_weather
 from iokr_lab.study import Case, Plan, Results, Study
+from iokr_lab.timing import timed
 
 __all__ = ["STUDY"]
 
 Matrix = NDArray[np.float64]
 
 FOLDS = 10
-SPARSE = ((1.0, 0.0), (0.1, 0.0), (0.1, 0.3), (0.03, 0.3))  # share of the days seen, deviation of the noise
+SPARSE = ((1.0, 0.0), (0.1, 0.0), (0.1, 0.3), (0.03, 0.3))  # share of observed days, standard deviation of the noise
 SHARES = (0.03, 0.1, 0.3, 0.7, 0.96, 1.0)
 GAPS = "DTI with gaps"
 
 
 @dataclass(frozen=True)
 class Plans(Plan):
-    """Which sets, and how many draws of sparse weather."""
+    """The data sets, the folds, and the number of draws of sparse weather."""
 
     repeat: int = 5
     sets: tuple[str, ...] = ("weather", "gait", "growth", "DTI", GAPS)
@@ -53,8 +53,8 @@ class Plans(Plan):
 
 
 @dataclass(frozen=True)
-class Left(Case):
-    """Leave-one-curve-out of one output space."""
+class LeaveOneOut(Case):
+    """Leave-one-curve-out with one output space."""
 
     set: str
     space: str
@@ -71,7 +71,7 @@ class Fold(Case):
 
 @dataclass(frozen=True)
 class Sparse(Case):
-    """Weather seen on a share of the days, with noise."""
+    """Weather observed on a share of the days, with noise."""
 
     share: float
     noise: float
@@ -80,17 +80,14 @@ class Sparse(Case):
 
 @dataclass(frozen=True)
 class Steps(Case):
-    """A problem with a share of its entries seen."""
+    """A problem with a share of its entries observed."""
 
     share: float
 
 
 def load(plan: Plans) -> dict[str, Pairs]:
-    """The sets by name."""
-    found = {}
-    for name in plan.sets:
-        found[name] = _LOADERS[name]()
-    return found
+    """The data sets by name."""
+    return {name: _LOADERS[name]() for name in plan.sets}
 
 
 def _weather() -> Pairs:
@@ -130,31 +127,31 @@ _LOADERS: dict[str, Callable[[], Pairs]] = {
     GAPS: _dti_gaps,
 }
 _ABOUT = {
-    "weather": "temperature to log10 precipitation over a year, 35 places",
+    "weather": "temperature to log10 precipitation over a year, 35 stations",
     "gait": "angle of the hip to that of the knee over a stride, 39 children",
-    "growth": "heights to the age of 8 and the sex to those after it, 93 children",
+    "growth": "heights up to the age of 8 and the sex to heights after it, 93 children",
     "DTI": "profiles of two nerve tracts, 92 people with complete curves",
-    GAPS: "the same with the 49 people whose second curve has gaps",
+    GAPS: "the same including 49 people whose second curve has gaps",
 }
 
 
 def cases(plan: Plans, data: dict[str, Pairs]) -> list[Case]:
-    """All of them."""
-    left: list[Case] = [
-        Left(name, space) for name, pairs in data.items() for space in LINES if pairs.complete or space in INTEGRAL
-    ]
-    folds = [
-        Fold(name, method, fold)
-        for name, method, fold in itertools.product(data, METHODS, plan.folds)
-        if data[name].complete and installed(method)
-    ]
-    sparse = [Sparse(*how, draw) for how in SPARSE for draw in range(plan.repeat)] if "weather" in data else []
-    return [*left, *folds, *sparse, *(Steps(share) for share in SHARES)]
+    """Leave-one-out, folds, sparse weather and steps."""
+    found: list[Case] = []
+    for name, space in itertools.product(data, LINES):
+        if data[name].complete or space in INTEGRAL:
+            found.append(LeaveOneOut(name, space))
+    for name, method, fold in itertools.product(data, METHODS, plan.folds):
+        if data[name].complete and installed(method):
+            found.append(Fold(name, method, fold))
+    if "weather" in data:
+        found += [Sparse(*how, draw) for how in SPARSE for draw in range(plan.repeat)]
+    return [*found, *(Steps(share) for share in SHARES)]
 
 
 def work(case: Case, plan: Plans, data: dict[str, Pairs]) -> dict[str, Any]:
-    """What was measured."""
-    if isinstance(case, Left):
+    """The metrics of a case."""
+    if isinstance(case, LeaveOneOut):
         return closed_form(data[case.set], case.space)
     if isinstance(case, Fold):
         return folded(case, plan, data[case.set])
@@ -165,23 +162,21 @@ def work(case: Case, plan: Plans, data: dict[str, Pairs]) -> dict[str, Any]:
 
 
 def folded(case: Fold, plan: Plans, pairs: Pairs) -> dict[str, Any]:
-    """Errors on the curves of a fold, everything chosen on the others; seconds of the processor in this thread."""
+    """Errors on the curves of a fold, all parameters chosen on the other folds; processor seconds."""
     n = len(pairs.X)
     order = np.random.default_rng(plan.seed).permutation(n)
     test = np.sort(order[case.fold :: FOLDS])
     train = np.setdiff1d(np.arange(n), test)
-    start = thread_time()
-    found = predicted(case.method, pairs.take(train), pairs.X[test])
-    seconds = thread_time() - start
+    found, seconds = timed(lambda: predicted(case.method, pairs.take(train), pairs.X[test]))
     truth = pairs.Y[test]
     w = quadrature_weights("uniform" if pairs.periodic else "trapezoid", pairs.points)
     mean = pairs.Y[train].mean(axis=0)
-    slopes = [np.gradient(Y, pairs.points, axis=1) for Y in (truth, found)]
+    slope_error = np.gradient(truth, pairs.points, axis=1) - np.gradient(found, pairs.points, axis=1)
     return {
         "ise": ((truth - found) ** 2 @ w).tolist(),
         "total": ((truth - mean) ** 2 @ w).tolist(),
         "sup": np.abs(truth - found).max(axis=1).tolist(),
-        "slope": ((slopes[0] - slopes[1]) ** 2 @ w).tolist(),
+        "slope": (slope_error**2 @ w).tolist(),
         "seconds": seconds,
     }
 
@@ -190,40 +185,42 @@ def folded(case: Fold, plan: Plans, pairs: Pairs) -> dict[str, Any]:
 
 
 def page(results: Results, plan: Plans, data: dict[str, Pairs]) -> Report:
-    """Closed form, folds, sparse curves, steps."""
+    """Leave-one-out, folds, sparse curves and steps."""
     whole = [name for name in data if data[name].complete]
-    best = {name: max((m for m in METHODS if installed(m)), key=lambda m: _r2(results, name, m)) for name in whole}
-    summary = "The highest R² over ten folds, settings chosen on the training curves: " + ", ".join(
-        f"{name} {_r2(results, name, method):.3f} ({method})" for name, method in best.items()
-    )
+    best = []
+    for name in whole:
+        scores = {method: _r2(results, name, method) for method in METHODS if installed(method)}
+        method = max(scores, key=lambda method: scores[method])
+        best.append(f"{name} {scores[method]:.3f} ({method})")
+    notes = _NOTES if all(map(installed, METHODS)) else (*_NOTES, "scikit-fda is not installed: its row is missing.")
     parts: list[Any] = [
-        Text("The sets", tuple(f"{name}: {_ABOUT[name]}." for name in data)),
+        Text("Data", tuple(f"{name}: {_ABOUT[name]}." for name in data)),
         _left_out(results, data),
         *(_folds(results, name) for name in whole),
     ]
     if "weather" in data:
-        parts += [_sparse_table(results, plan), _sparse_figure(results)]
+        parts += [_sparse_table(results, plan.repeat), _sparse_figure(results)]
     parts.append(_steps_table(results))
     return Report(
         "Curves from curves",
-        summary + ".",
+        f"The largest R² over ten folds, parameters chosen on the training curves: {', '.join(best)}.",
         tuple(parts),
-        (
-            "Inputs are vectors of values under Gaussian kernels of 5 widths around the median distance; alphas are 19 "
-            "from 1e-6 to 1e3. Curves are centred; periodic sets have a periodic curve kernel.",
-            "In the first table widths and alphas are those of the least leave-one-out error that is shown, R² is "
-            "against the mean of the other curves, and a basis is learned from all curves: optimistic, "
-            "most of all for components. The tables by set choose everything on nine folds and are what to expect.",
-            f"Sparse weather: 25 places to learn from, 10 to test on, {plan.repeat} draws, errors against complete "
-            "clean curves; alpha chosen by leave-one-out on what was seen.",
-            *(() if all(map(installed, METHODS)) else ("scikit-fda cannot be imported here: its row is missing.",)),
-        ),
+        notes,
     )
 
 
+_NOTES = (
+    "Inputs are vectors of values under Gaussian kernels with 5 widths around the median distance; 19 alphas from 1e-6 "
+    "to 1e3. Curves are centred; periodic data sets have a periodic curve kernel.",
+    "In the first table, widths and alphas minimise the reported leave-one-out error, R² is relative to the mean of "
+    "the other curves, and bases are learned from all curves, so its numbers are optimistic, especially for "
+    "components. In the tables by data set all parameters are chosen on nine folds.",
+)
+
+
 def _r2(results: Results, name: str, method: str) -> float:
-    ise = np.concatenate([cell["ise"] for cell in results.of(Fold, set=name, method=method).values()])
-    total = np.concatenate([cell["total"] for cell in results.of(Fold, set=name, method=method).values()])
+    ise = np.concatenate(results.numbers(Fold, "ise", set=name, method=method))
+    total = np.concatenate(results.numbers(Fold, "total", set=name, method=method))
     return float(1 - ise.sum() / total.sum())
 
 
@@ -232,15 +229,11 @@ def _left_out(results: Results, data: dict[str, Pairs]) -> Table:
     for name, pairs in data.items():
         line: dict[str, Any] = {"set": name, "curves": len(pairs.X), "points": pairs.Y.shape[1]}
         for space in LINES:
-            cell = results.get(Left(name, space))
+            cell = results.get(LeaveOneOut(name, space))
             line[space] = None if cell is None else round(cell["r2"], 3)
         lines.append(line)
-    title = "R² of leave-one-curve-out, against the mean of the others"
-    return Table(
-        title,
-        lines,
-        f"Integral kernels of width {', '.join(map(str, WIDTHS))}, shares of the range, and principal components.",
-    )
+    note = f"Integral kernels of width {', '.join(map(str, WIDTHS))}, relative to the range, and principal components."
+    return Table("Leave-one-curve-out R², relative to the mean of the other curves", lines, note)
 
 
 def _folds(results: Results, name: str) -> Table:
@@ -263,28 +256,32 @@ def _folds(results: Results, name: str) -> Table:
             }
         )
     ours = tuple(i for i, line in enumerate(lines) if str(line["method"]).startswith("iokr"))
-    return Table(f"{name.capitalize() if name != 'DTI' else name}: ten folds, means over curves", lines, our_rows=ours)
+    title = name if name.isupper() else name.capitalize()
+    return Table(f"{title}: ten folds, means over curves", lines, our_rows=ours)
 
 
 def _sparse_cells(results: Results, share: float, noise: float, what: str) -> list[float]:
     return results.numbers(Sparse, what, share=share, noise=noise)
 
 
-def _sparse_table(results: Results, plan: Plans) -> Table:
+def _sparse_table(results: Results, n_draws: int) -> Table:
     lines = []
     for share, noise in SPARSE:
         one = _sparse_cells(results, share, noise, "masked")
         other = _sparse_cells(results, share, noise, "interpolated")
         lines.append(
             {
-                "seen": f"{100 * share:.0f} %",
+                "observed": f"{100 * share:.0f} %",
                 "noise": noise,
                 "integral kernel": Spread.of(one, digits=4),
-                "interpolate, then point by point": Spread.of(other, digits=4),
-                "ahead in": f"{sum(a < b for a, b in zip(one, other, strict=True))} of {len(one)}",
+                "interpolation, then point by point": Spread.of(other, digits=4),
+                "wins": f"{sum(a < b for a, b in zip(one, other, strict=True))} of {len(one)}",
             }
         )
-    return Table("Sparse weather: mean ISE of complete clean test curves", lines, ours=("integral kernel",))
+    note = f"25 training stations, 10 test stations, {n_draws} draws; alpha by leave-one-out on the observed points."
+    return Table(
+        "Sparse weather: mean ISE on complete test curves without noise", lines, note, ours=("integral kernel",)
+    )
 
 
 def _sparse_figure(results: Results) -> Figure:
@@ -296,12 +293,12 @@ def _sparse_figure(results: Results) -> Figure:
         for ax, k in zip(axes, range(2), strict=True):
             ax.plot(cell["points"], cell["truth"][k], color=MUTED, linewidth=0.6, label="truth")
             ax.plot(cell["points"], cell["curve"][k], color=OURS, linewidth=1.2, label="integral kernel")
-            ax.plot(cell["points"], cell["other"][k], color=THEIRS, linewidth=0.8, label="interpolate")
+            ax.plot(cell["points"], cell["other"][k], color=THEIRS, linewidth=0.8, label="interpolation")
             ax.set_xlabel("share of the year")
         axes[0].set_ylabel("log10 precipitation")
         axes[0].legend(fontsize=7)
 
-    caption = f"Two test places, learned from curves seen on {100 * share:.0f} % of the days with noise {noise:g}."
+    caption = f"Two test stations; training curves observed on {100 * share:.0f} % of the days with noise {noise:g}."
     return plot(draw, caption=caption, size=(7, 3))
 
 
@@ -311,13 +308,13 @@ def _steps_table(results: Results) -> Table:
         cell = results[Steps(share)]
         lines.append(
             {
-                "seen": f"{100 * share:.0f} %",
+                "observed": f"{100 * share:.0f} %",
                 "preconditioned": cell["preconditioned"],
                 "plain": cell["plain"],
-                "apart from a dense solve": f"{cell['apart']:.0e}",
+                "difference to a dense solve": f"{cell['apart']:.0e}",
             }
         )
-    return Table("Steps of conjugate gradients against the share seen, 40 curves of 15 points", lines)
+    return Table("Steps of conjugate gradients by the share of observed points, 40 curves of 15 points", lines)
 
 
 PLANS = {

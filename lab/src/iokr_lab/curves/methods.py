@@ -1,4 +1,4 @@
-"""What predicts curves in `curves`, ours and rivals: each from training pairs of curves to curves at new inputs."""
+"""The methods of `curves`: from training pairs of curves to predicted curves at new inputs."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ __all__ = [
 
 Matrix = NDArray[np.float64]
 
-INPUT_WIDTHS = (0.1, 0.3, 1.0, 3.0, 10.0)  # over the median squared distance
-WIDTHS = (0.02, 0.1, 0.3)  # of the curve kernel, shares of the range
+INPUT_WIDTHS = (0.1, 0.3, 1.0, 3.0, 10.0)  # γ in units of 1 / median squared distance
+WIDTHS = (0.02, 0.1, 0.3)  # widths of the curve kernel, relative to the range
 RANKS = (3, 6, 12)
 POINTS = "point by point"
 INTEGRAL = tuple(f"kernel {width}" for width in WIDTHS)
@@ -67,7 +67,7 @@ METHODS = (
 
 @dataclass(frozen=True)
 class Pairs:
-    """Inputs and output curves, NaN where nothing was seen."""
+    """Inputs and output curves, NaN at missing points."""
 
     X: Matrix  # (n, p)
     Y: Matrix  # (n, T)
@@ -76,30 +76,30 @@ class Pairs:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is missing."""
+        """Whether all points are observed."""
         return not bool(np.isnan(self.Y).any())
 
     @property
     def quadrature(self) -> str:
-        """Of its points."""
+        """The quadrature rule on the points."""
         return "uniform" if self.periodic else "trapezoid"
 
     def take(self, rows: NDArray[np.integer[Any]]) -> Pairs:
-        """Some of them."""
+        """The pairs with these indices."""
         return replace(self, X=self.X[rows], Y=self.Y[rows])
 
     def curve_kernel(self, width: float) -> Periodic | RBF:
-        """A Gaussian of this width on the points."""
+        """A Gaussian kernel of this width on the points."""
         gamma = 1 / (2 * width**2)
         return Periodic(gamma) if self.periodic else RBF(gamma)
 
     def options(self) -> dict[str, Any]:
-        """Of every `FunctionalCV`."""
+        """Common arguments of every `FunctionalCV`."""
         return {"grid": self.points, "quadrature": self.quadrature}
 
 
 def input_kernels(X: Matrix) -> list[RBF]:
-    """Widths around the median."""
+    """Gaussian kernels with widths around the median distance."""
     gamma = RBF().fit(X).gamma_
     return [RBF(width * gamma) for width in INPUT_WIDTHS]
 
@@ -108,7 +108,7 @@ def input_kernels(X: Matrix) -> list[RBF]:
 
 
 def closed_form(pairs: Pairs, space: str) -> dict[str, Any]:
-    """R² of leave-one-curve-out against the mean of the other curves, width and alpha by the same errors."""
+    """Leave-one-curve-out R² relative to the mean of the other curves, width and alpha chosen by the same errors."""
     kernels = input_kernels(pairs.X)
     options = pairs.options()
     if space == POINTS:
@@ -129,7 +129,7 @@ def closed_form(pairs: Pairs, space: str) -> dict[str, Any]:
 
 
 def against_the_others(pairs: Pairs, H: Matrix) -> float:
-    """1 − Σ∫(y − h)² / Σ∫(y − mean of the others)², over points that were seen."""
+    """1 − Σ∫(y − h)² / Σ∫(y − mean of the others)² over observed points."""
     seen = ~np.isnan(pairs.Y)
     Y = np.nan_to_num(pairs.Y)
     w = seen * quadrature_weights(pairs.quadrature, pairs.points)
@@ -143,18 +143,18 @@ def against_the_others(pairs: Pairs, H: Matrix) -> float:
 
 @cache
 def installed(method: str) -> bool:
-    """Whether what the method needs can be imported."""
+    """Whether the packages of the method can be imported."""
     if method != FDA:
         return True
     try:
         from skfda.preprocessing.dim_reduction import FPCA  # noqa: F401
-    except Exception:  # also where its own dependencies have moved on
+    except Exception:  # scikit-fda may also fail with recent versions of its dependencies
         return False
     return True
 
 
 def predicted(method: str, train: Pairs, X: Matrix) -> Matrix:
-    """Curves at new inputs, every setting chosen on the training curves."""
+    """Predicted curves at new inputs, all parameters chosen on the training curves."""
     rank = min(12, len(train.X) - 2, train.Y.shape[1])
     if method == "mean curve":
         return np.tile(train.Y.mean(axis=0), (len(X), 1))
@@ -182,7 +182,7 @@ def predicted(method: str, train: Pairs, X: Matrix) -> Matrix:
 
 
 def _best_basis(method: str, kernels: list[RBF], options: dict[str, Any], train: Pairs, rank: int) -> FunctionalCV:
-    """The size of a basis by 5 folds, which learn it anew."""
+    """The size of a basis by five folds, which also learn the basis."""
     sizes = [size for size in RANKS if size <= rank]
     if method == OURS_COMPONENTS:
         bases = [Basis.principal(size) for size in sizes]
@@ -197,7 +197,7 @@ def _best_basis(method: str, kernels: list[RBF], options: dict[str, Any], train:
 
 
 def _components(train: Pairs, X: Matrix, rank: int) -> Matrix:
-    """Principal scores of the outputs, each by kernel ridge with scikit-learn, settings by its search."""
+    """Kernel ridge of scikit-learn on principal scores of the outputs, parameters by its grid search."""
     from sklearn.decomposition import PCA
     from sklearn.kernel_ridge import KernelRidge
     from sklearn.model_selection import GridSearchCV
@@ -213,11 +213,11 @@ def _components(train: Pairs, X: Matrix, rank: int) -> Matrix:
 
 
 def _linear(train: Pairs, X: Matrix) -> Matrix:
-    """Ridge between coefficients in bases of both sides: a linear kernel on smoothed inputs, outputs in a basis."""
+    """Ridge between basis coefficients of inputs and outputs: a linear kernel on smoothed inputs."""
     p = train.X.shape[1]
     T = train.Y.shape[1]
     shift = train.X.mean(axis=0)
-    if p > 25:  # a curve on many points: its coefficients in 15 functions
+    if p > 25:  # a curve with many points is smoothed by 15 basis functions
         s = np.linspace(0.0, 1.0, p, endpoint=not train.periodic)
         basis = Basis.fourier(15, period=1.0) if train.periodic else Basis.bsplines(15)
         Phi = basis.fitted(s)(s, 0)
@@ -235,7 +235,7 @@ def _linear(train: Pairs, X: Matrix) -> Matrix:
 
 
 def _scikit_fda(train: Pairs, X: Matrix, rank: int) -> Matrix:
-    """Principal components of both sides by scikit-fda, ridge between them by scikit-learn."""
+    """Principal components of inputs and outputs by scikit-fda, ridge between them by scikit-learn."""
     import skfda
     from skfda.preprocessing.dim_reduction import FPCA
     from sklearn.linear_model import RidgeCV
@@ -257,7 +257,7 @@ def _scikit_fda(train: Pairs, X: Matrix, rank: int) -> Matrix:
 
 
 def sparse(pairs: Pairs, share: float, noise: float, seed: tuple[int, ...]) -> dict[str, Any]:
-    """Mean ISE of complete test curves, learned from a share of the points of 25 curves, with noise."""
+    """Mean ISE on complete test curves after training on a share of the points of 25 curves with noise."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(pairs.X))
     train = pairs.take(order[:25])
@@ -295,14 +295,14 @@ def sparse(pairs: Pairs, share: float, noise: float, seed: tuple[int, ...]) -> d
 
 
 def steps(share: float, seed: int, n: int = 40, T: int = 15) -> dict[str, Any]:
-    """Steps of conjugate gradients with and without the preconditioner, and the distance of h from a dense solve."""
+    """Steps of conjugate gradients with and without preconditioner, and the difference of h to a dense solve."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3))
     theta = np.linspace(0.0, 1.0, T)
     Y = np.sin(6 * theta + X[:, :1]) + 0.1 * rng.normal(size=(n, T))
     order = rng.permutation(n * T).reshape(n, T)
     mask = order < max(n, round(share * n * T))
-    mask[np.arange(n), rng.integers(T, size=n)] = True  # every curve is seen somewhere
+    mask[np.arange(n), rng.integers(T, size=n)] = True  # every curve has an observed point
     kernel = RBF().fit(X)
     A = RBF(1 / (2 * 0.1**2))(theta[:, None]) / T
     alpha = 0.1

@@ -1,9 +1,8 @@
-"""QM9: graphs of molecules from fingerprints or from SMILES, out of candidates and without."""
+"""QM9: graphs of molecules from fingerprints or SMILES, with and without candidates."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -24,21 +23,22 @@ from iokr.kernels.structured.strings import Spectrum
 from iokr.metrics import fgw, graph_edit_distance, isomorphic_accuracy
 from iokr_lab.data.qm9 import load_qm9
 from iokr_lab.study import Case
+from iokr_lab.timing import timed
 
 __all__ = ["DECODERS", "FINGERPRINTS", "INPUTS", "POOL", "SOFT", "STRINGS", "Molecules", "Pool", "load_pool", "work_on"]
 
 DEPTH = 3
 ALPHAS = tuple(np.logspace(-5, 1, 13))
-SECONDS = 2.0  # of an edit distance, at most
+SECONDS = 2.0  # time limit of an edit distance
 FINGERPRINTS = "fingerprints"
 STRINGS = "SMILES"
 INPUTS = (FINGERPRINTS, STRINGS)
-POOL = "pool with the truth"
+POOL = "pool with the true graph"
 PLAIN = "pool, no bond orders"
 SEEN = "training graphs"
 NEAREST = "nearest training input"
-KERNEL = "barycentre, k_Y decides"
-FGW = "barycentre, FGW decides"
+KERNEL = "barycentre, chosen by k_Y"
+FGW = "barycentre, chosen by FGW"
 SOFT = "barycentre, relaxed"
 EDITS = "edits"
 WHOLE = "edits, connected"
@@ -47,7 +47,7 @@ DECODERS = (NEAREST, SEEN, POOL, PLAIN, KERNEL, FGW, SOFT, EDITS, WHOLE)
 
 @dataclass(frozen=True)
 class Pool:
-    """Molecules in some order: those to learn from, those to be found, and others."""
+    """Molecules: first the training molecules, then the test molecules, then others."""
 
     smiles: np.ndarray
     graphs: np.ndarray
@@ -58,27 +58,29 @@ class Pool:
 
 @dataclass(frozen=True)
 class Molecules(Case):
-    """What is known of a molecule, and how its graph is found."""
+    """A representation of the input and a decoder."""
 
     inputs: str
     decoder: str
 
 
 def load_pool(seed: int, training: int, tested: int, others: int) -> Pool:
-    """Molecules of seven to nine atoms, drawn."""
+    """A random draw of molecules of seven to nine atoms."""
     smiles = load_qm9()
     order = np.random.default_rng(seed).permutation(len(smiles))
-    kept = []
+    chosen = []
     graphs = []
     for row in order:
         graph = molecule_graph(smiles[row])
-        if len(graph[1]) >= 7 and "C" in graph[1]:
-            kept.append(smiles[row])
-            graphs.append(graph)
-            if len(kept) == training + tested + others:
-                break
-    chosen = np.array(kept, dtype=object)
-    return Pool(chosen, as_objects(graphs), Fingerprints("morgan2").fit_transform(kept), training, tested)
+        atoms = graph[1]
+        if len(atoms) < 7 or "C" not in atoms:
+            continue
+        chosen.append(smiles[row])
+        graphs.append(graph)
+        if len(chosen) == training + tested + others:
+            break
+    bits = Fingerprints("morgan2").fit_transform(chosen)
+    return Pool(np.array(chosen, dtype=object), as_objects(graphs), bits, training, tested)
 
 
 def _without_bonds(graphs: Any) -> np.ndarray:
@@ -86,7 +88,7 @@ def _without_bonds(graphs: Any) -> np.ndarray:
 
 
 def work_on(case: Molecules, pool: Pool) -> dict[str, Any]:
-    """Every distance of the answers to the truth."""
+    """Every distance of the predictions to the true graphs."""
     n = pool.training
     m = pool.tested
     train = np.arange(n)
@@ -98,14 +100,10 @@ def work_on(case: Molecules, pool: Pool) -> dict[str, Any]:
     if case.inputs == STRINGS:
         kernels = [Normalized(Spectrum(length)) for length in (2, 3, 4)]
     k_Y = Normalized(WeisfeilerLehman(DEPTH))
-    start = thread_time()
-    model = IOKRCV(kernels, alphas=ALPHAS, output_kernel=k_Y, decoder=_decoder(case.decoder))
-    model.fit(X[train], Y[train])
-    fitting = thread_time() - start
-    start = thread_time()
-    found = _answers(case.decoder, model, X, Y, train, test)
-    seconds = (thread_time() - start) / m
-    cell: dict[str, Any] = {"seconds": seconds, "fitting": fitting, "alpha": float(model.alpha_), "tested": m}
+    search = IOKRCV(kernels, alphas=ALPHAS, output_kernel=k_Y, decoder=_decoder(case.decoder))
+    model, fitting = timed(lambda: search.fit(X[train], Y[train]))
+    found, seconds = timed(lambda: _predictions(case.decoder, model, X, Y, train, test))
+    cell: dict[str, Any] = {"seconds": seconds / m, "fitting": fitting, "alpha": float(model.alpha_), "tested": m}
     if case.inputs == STRINGS:
         cell["letters"] = int(kernels[int(np.ravel(model.best_index_)[0])].base.n)
     if case.decoder == SOFT:
@@ -122,8 +120,8 @@ def _decoder(name: str) -> Decoder:
     return Candidates()
 
 
-def _answers(name: str, model: IOKRCV, X: Any, Y: Any, train: np.ndarray, test: np.ndarray) -> Any:
-    """A graph for every test molecule."""
+def _predictions(name: str, model: IOKRCV, X: Any, Y: Any, train: np.ndarray, test: np.ndarray) -> Any:
+    """The predicted graph of every test molecule."""
     if name == NEAREST:
         kernel = model.kernel_
         K = np.asarray(kernel.block(kernel.represent(X[test]), kernel.represent(X[train])))
@@ -137,7 +135,7 @@ def _answers(name: str, model: IOKRCV, X: Any, Y: Any, train: np.ndarray, test: 
 
 
 def measured(truth: Any, found: Any) -> dict[str, Any]:
-    """Exact match, k_Y, FGW, edits, and whether answers are molecules."""
+    """Exact match, k_Y, FGW, edits, and the share of valid molecules."""
     bonds = all(len(graph) == 3 for graph in found)
     true = as_objects(truth)
     plain = _without_bonds(truth)
@@ -166,7 +164,7 @@ def measured(truth: Any, found: Any) -> dict[str, Any]:
 
 
 def is_molecule(graph: Any) -> bool:
-    """Whether it hangs together and all valences can be."""
+    """Whether the graph is connected and its valences are possible."""
     try:
         return "." not in graph_smiles(graph)
     except BadMolecule:
