@@ -171,18 +171,18 @@ def test_their_algorithms_reach_our_solution_when_they_go_on(monkeypatch, key, s
     monkeypatch.setitem(stopping.RULES, key, (0.0, 3000))
     i, j = 16, 2 if key != "huber" else 8
     value = float(FAMILIES[key].values[j])
-    found = stopping.as_they_stop(key, LAMBDAS[i], value, [split])
+    found = stopping.solved_as_published(key, LAMBDAS[i], value, [split])
     model = IOKR(RBF(1.0), loss=FAMILIES[key].loss(value), alpha=split.n * LAMBDAS[i], solver=ADMM(tol=1e-11))
     H = model.fit(split.X, split.Y).decision_function(split.X_test)
     assert found.error == pytest.approx(protocol.held_out_error(H, split.Y_test), rel=1e-5)
-    assert abs(found.gap) < 1e-7 and found.rounds > 10
+    assert abs(found.gap) < 1e-7 and found.iterations > 10
 
 
 @pytest.mark.parametrize("key", FAMILIES)
 def test_their_rule_stops_early_and_leaves_a_gap(key, split):
     value = float(FAMILIES[key].values[2 if key != "huber" else 8])
-    found = stopping.as_they_stop(key, LAMBDAS[14], value, [split])
-    assert found.rounds < stopping.RULES[key][1]
+    found = stopping.solved_as_published(key, LAMBDAS[14], value, [split])
+    assert found.iterations < stopping.RULES[key][1]
     assert found.gap > 1e-6
 
 
@@ -214,7 +214,7 @@ def write(folder, X, Y, sizes):
 def test_page_has_the_authors_beside_ours(monkeypatch, tmp_path):
     monkeypatch.setenv("IOKR_DATA", str(tmp_path))
     for key, family in FAMILIES.items():
-        monkeypatch.setitem(FAMILIES, key, replace(family, values=np.array([0.2, 0.6]), to_choose_from=(0.3,)))
+        monkeypatch.setitem(FAMILIES, key, replace(family, values=np.array([0.2, 0.6]), candidates=(0.3,)))
     arrays = write(tmp_path, *labels(), dict.fromkeys(FAMILIES, 2))
     steps = []
     report = find("duality").run(seed=1, repeat=2, progress=lambda done, total, what: steps.append((done, total)))
@@ -261,7 +261,7 @@ def test_results_of_something_else_are_named(monkeypatch, tmp_path, change):
     np.savez(path, **arrays)
     if change == "other":
         path.write_bytes(b"not an archive")
-    with pytest.raises(ValueError, match=r"results\.npz (is not a Laforgue et al\. 2020 results file|must hold)"):
+    with pytest.raises(ValueError, match=r"results\.npz (is not a Laforgue et al\. 2020 results file|must have)"):
         protocol.published()
 
 
@@ -289,5 +289,5 @@ def test_their_rule_to_stop_gives_the_authors_errors(key, yeast, published):
     """Where the error is smallest and at a corner of the grid, to rounding: nothing else is left."""
     errors = published[key].errors
     for i, j in (np.unravel_index(errors.argmin(), errors.shape), (18, 9)):
-        found = stopping.as_they_stop(key, LAMBDAS[i], float(FAMILIES[key].values[j]), yeast)
+        found = stopping.solved_as_published(key, LAMBDAS[i], float(FAMILIES[key].values[j]), yeast)
         assert found.error == pytest.approx(errors[i, j], rel=1e-8)

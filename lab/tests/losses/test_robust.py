@@ -1,4 +1,7 @@
-"""Outliers among the outputs: the samples are what they say, the choice is made on the training part, Huber wins."""
+"""Outliers among the outputs: samples, choice on the training part, and Huber against ridge.
+
+Tests of `iokr_lab.losses.robust` and `iokr_lab.losses.robust_protocol`.
+"""
 
 import numpy as np
 import pytest
@@ -6,8 +9,8 @@ import pytest
 from iokr.apps.report import Figure
 from iokr.losses import EpsilonInsensitive, EpsilonSquare, Huber, Square
 from iokr_lab import find
-from iokr_lab.losses import robust
-from iokr_lab.losses.robust import (
+from iokr_lab.losses import robust, robust_protocol
+from iokr_lab.losses.robust_protocol import (
     DISTANCE,
     FLOOR,
     FRACTIONS,
@@ -25,7 +28,7 @@ from iokr_lab.study import Plan
 @pytest.fixture
 def quick(monkeypatch):
     """One parameter and three alphas for every method."""
-    monkeypatch.setattr(robust, "ALPHAS", np.array([0.01, 0.1, 1.0]))
+    monkeypatch.setattr(robust_protocol, "ALPHAS", np.array([0.01, 0.1, 1.0]))
     small = [[Square()], [EpsilonSquare(0.1)], [EpsilonInsensitive(0.1)], [Huber(0.3)]]
     for method, losses in zip(METHODS, small, strict=True):
         monkeypatch.setitem(METHODS, method, losses)
@@ -64,20 +67,20 @@ def test_choice_is_the_best_on_the_last_third(quick):
     cut = N_TRAIN - N_TRAIN // 3
     found = choose(sample.X, sample.Y, METHODS[RIDGE])
     distances = {}
-    for alpha in robust.ALPHAS:
-        model = robust.model_of(Square(), float(alpha)).fit(sample.X[:cut], sample.Y[:cut])
+    for alpha in robust_protocol.ALPHAS:
+        model = robust_protocol.model_of(Square(), float(alpha)).fit(sample.X[:cut], sample.Y[:cut])
         residuals = model.decision_function(sample.X[cut:]) - sample.Y[cut:]
         distances[alpha] = np.linalg.norm(residuals, axis=1)
     for name, criterion in {"median": np.median, "mean of squares": lambda d: np.mean(d**2)}.items():
         assert found[name].alpha == min(distances, key=lambda alpha: criterion(distances[alpha]))
-        refitted = robust.model_of(Square(), found[name].alpha).fit(sample.X, sample.Y)
+        refitted = robust_protocol.model_of(Square(), found[name].alpha).fit(sample.X, sample.Y)
         expected = refitted.decision_function(sample.X_test)
         np.testing.assert_allclose(found[name].model.decision_function(sample.X_test), expected)
 
 
-def test_the_floor_never_sees_an_outlier(quick):
+def test_the_floor_is_fitted_without_outliers(quick):
     sample = draw("scattered", 0.2, (0, 0))
-    found = {(method, criterion): choice for method, criterion, choice in robust.fitted(sample)}
+    found = {(method, criterion): choice for method, criterion, choice in robust_protocol.fitted(sample)}
     assert {method for method, _ in found} == {*METHODS, FLOOR}
     clean = choose(sample.X[~sample.outlier], sample.Y[~sample.outlier], METHODS[RIDGE])
     expected = clean["median"].model.decision_function(sample.X_test)

@@ -1,1 +1,1 @@
-"""Losses beside ridge: sparsity and robustness."""
+"""Losses other than the square loss: sparsity and robustness."""

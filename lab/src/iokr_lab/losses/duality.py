@@ -1,7 +1,7 @@
-"""Laforgue et al. 2020, yeast: test error and sparsity of ε-ridge, ε-SVR and Huber, ours over the authors' own.
+"""Laforgue et al. 2020, yeast: test error and sparsity of ε-ridge, ε-SVR and Huber, ours and the authors'.
 
-The whole grid as published; what is left of a difference, traced to the rule by which the authors' solvers stop; and
-the same losses again with every parameter chosen on the training part.
+The complete published grid; the remaining differences, explained by the stopping rule of the authors' solvers; and the
+same losses with all parameters chosen on the training part.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from iokr.apps.report import INK, MUTED, OURS, THEIRS, Figure, Report, Spread, T
 from iokr.apps.report.figures import Canvas
 from iokr_lab.losses import duality_protocol as protocol
 from iokr_lab.losses.duality_protocol import FAMILIES, LAMBDAS, RIDGE, TEST_FRACTION, Column, Data, Grid, Matrix
-from iokr_lab.losses.duality_stopping import RULES, Stopped, as_they_stop
+from iokr_lab.losses.duality_stopping import RULES, Solved, solved_as_published
 from iokr_lab.study import Results, Study
 from iokr_lab.tables import difference, paired
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 __all__ = ["STUDY"]
 
-# Rows Λ of the figures. Where λ is much smaller, a gap of 1e-8 does not tell a small coefficient from zero.
+# Rows Λ of the figures. For much smaller λ, a gap of 1e-8 does not distinguish small coefficients from zero.
 SHOWN = {"krr": (10, 14, 16, 18), "svr": (10, 15, 16, 18), "huber": (8, 11, 14, 17)}
 Place = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Both:
-    """A loss on the grid: ours and theirs."""
+    """The results of one loss on the grid: ours and the authors'."""
 
     key: str
     family: protocol.Family
@@ -40,19 +40,17 @@ class Both:
     theirs: protocol.Published
 
 
-Point = tuple[Both, Place, Stopped]  # of a grid, by their algorithm with their rule to stop
+Point = tuple[Both, Place, Solved]  # a point of a grid solved by the published algorithm
 
 
 def page(results: Results, plan: protocol.DualityPlan, data: Data) -> Report:
-    """The three losses on the grid of the paper, and again with everything chosen on the training part."""
-    grids = [
-        Both(key, family, _grid(results, key, len(family.values)), data.theirs[key])
-        for key, family in data.families.items()
-    ]
-    curves = {
-        name: [np.array(curve) for curve in results.numbers(protocol.Curve, "errors", interpretation=name)]
-        for name in data.interpretations
-    }
+    """The three losses on the grid of the paper, and with all parameters chosen on the training part."""
+    grids = []
+    for key, family in data.families.items():
+        grids.append(Both(key, family, _grid(results, key, len(family.values)), data.theirs[key]))
+    curves = {}
+    for name in data.interpretations:
+        curves[name] = [np.array(curve) for curve in results.numbers(protocol.Curve, "errors", interpretation=name)]
     ridge = next(iter(curves.values()))[0]
     their_ridge = data.theirs["krr"].ridge
     methods = dict.fromkeys(case.method for case in results.of(protocol.Chosen))
@@ -69,11 +67,11 @@ def page(results: Results, plan: protocol.DualityPlan, data: Data) -> Report:
             Text("Along Λ, as in the paper", (_LAMBDA,)),
             *(_along_lambda(both, ridge) for both in grids),
             _all_losses(grids, ridge),
-            Text("What is left: when to stop", (_stopping_text(points, gap),)),
+            Text("Remaining differences: the stopping rule", (_stopping_text(points, gap),)),
             _stopping_table(points),
-            Text("Which splits", (_interpretation_text(ridge, their_ridge),)),
+            Text("The splits", (_interpretation_text(ridge, their_ridge),)),
             _interpretations_table(curves, their_ridge),
-            Text("Everything chosen on the training part", (_CHOICE, _chosen_text(chosen))),
+            Text("All parameters chosen on the training part", (_CHOICE, _chosen_text(chosen))),
             _chosen_table(chosen),
             _paired_table(chosen),
             *map(_grid_table, grids),
@@ -82,7 +80,8 @@ def page(results: Results, plan: protocol.DualityPlan, data: Data) -> Report:
             "Errors are means over test rows of ‖y − h(x)‖², summed over the 14 labels, which are 0 or 1.",
             "The paper's objective is (1/n) Σ ℓ + (Λ/2)‖h‖²; in this library `alpha` = nΛ, with n = 200 training rows.",
             f"Our solutions are certified: the relative duality gap is at most {gap:.0e} on the whole grid.",
-            "The smallest error of a grid is chosen on the test rows, by them and by us; not so in the last part.",
+            "The smallest error of a grid is chosen on the test rows, by the authors and here; the last section "
+            "chooses on the training part.",
             "Sources: Laforgue, Lambert, Brogat-Motte, d'Alché-Buc, “Duality in RKHSs with Infinite Dimensional "
             "Outputs: Application to Robust Losses”, ICML 2020, and the scripts and results published with it.",
         ),
@@ -100,29 +99,30 @@ def _grid(results: Results, key: str, n_values: int) -> Grid:
 
 
 def _points(both: Both, data: Data) -> list[Point]:
-    """Where their error is smallest, and where ours differs most from it."""
+    """The points where the authors' error is smallest and where ours differs most from it."""
     theirs = both.theirs.errors
-    places = _lowest(theirs), _lowest(-np.abs(both.ours.errors / theirs - 1))
-    values = both.family.values
-    return [(both, (i, j), as_they_stop(both.key, LAMBDAS[i], float(values[j]), data.splits)) for i, j in places]
+    found = []
+    for i, j in (_lowest(theirs), _lowest(-np.abs(both.ours.errors / theirs - 1))):
+        solved = solved_as_published(both.key, LAMBDAS[i], float(both.family.values[j]), data.splits)
+        found.append((both, (i, j), solved))
+    return found
 
 
 # --------------------------------------------------------------------------------------------------------------- text
 
 _PROTOCOL = (
-    "The first 300 rows of the yeast data, in the order of the file that the authors read: 103 features of a gene, and "
-    "which of 14 functional classes it has. Gaussian kernel exp(−‖x−x'‖²), outputs as vectors of zeros and ones, "
-    "three random splits into 200 training and 100 test rows. For each loss, 20 values of Λ from 1e-8 to 0.1 by 10 "
-    "values of ε from 0.1 to 1, or by 16 values of κ from 0.001 to 10. Rings are the authors' saved numbers, lines are "
-    "ours."
+    "The first 300 rows of the yeast data in the order of the authors' file: 103 features of a gene, and indicators of "
+    "14 functional classes. Gaussian kernel exp(−‖x−x'‖²), outputs as vectors of zeros and ones, three random splits "
+    "into 200 training and 100 test rows. For each loss, 20 values of Λ from 1e-8 to 0.1 by 10 values of ε from 0.1 to "
+    "1, or by 16 values of κ from 0.001 to 10. Rings are the authors' saved numbers, lines are ours."
 )
 _LAMBDA = (
     "The parameter of each loss is the one with the authors' smallest error. Plain IOKR, the square loss, is the "
-    "dashed line; it is the same for all three."
+    "dashed line, the same in all three figures."
 )
 _CHOICE = (
-    "New random splits of the same 300 rows. Λ and the parameter of the loss are chosen by three folds of the training "
-    "part, for every method alike, and the test part is used once."
+    "New random splits of the same 300 rows. For every method, Λ and the parameter of the loss are chosen by three "
+    "folds of the training part, and the test part is used once."
 )
 
 
@@ -138,33 +138,33 @@ def _off(ours: Matrix, theirs: Matrix) -> float:
 
 def _summary(ridge: Matrix, their_ridge: Matrix, grids: list[Both]) -> str:
     parts = [
-        f"{both.family.name} {both.ours.errors.min():.3f} (theirs {both.theirs.errors.min():.3f})" for both in grids
+        f"{both.family.name} {both.ours.errors.min():.3f} (authors {both.theirs.errors.min():.3f})" for both in grids
     ]
     return (
-        f"Laforgue et al. (2020): smallest test errors {', '.join(parts)}; plain IOKR {ridge.min():.3f} (theirs "
+        f"Laforgue et al. (2020): smallest test errors {', '.join(parts)}; plain IOKR {ridge.min():.3f} (authors "
         f"{their_ridge.min():.3f}). Over all {sum(both.ours.errors.size for both in grids)} points of the grid the "
         f"largest difference is {max(_off(both.ours.errors, both.theirs.errors) for both in grids):.1%}."
     )
 
 
 def _stopping_text(points: list[Point], gap: float) -> str:
-    gaps = [stopped.gap for _, _, stopped in points]
-    off = max(abs(stopped.error / both.theirs.errors[place] - 1) for both, place, stopped in points)
+    gaps = [solved.gap for _, _, solved in points]
+    off = max(abs(solved.error / both.theirs.errors[place] - 1) for both, place, solved in points)
     return (
-        "Plain IOKR has a closed form and agrees to rounding. The other losses were solved by block coordinate descent "
-        "(Huber: projected gradient), stopped when the objective changed by less than "
-        f"{RULES['krr'][0]:.0e} ({FAMILIES['svr'].name}: {RULES['svr'][0]:.0e}) of its first value. Run again with "
-        "that rule, where their error is smallest and where ours is farthest from it, these algorithms give the "
-        f"authors' errors to {off:.0e}. Their relative duality gaps are then {min(gaps):.0e} to {max(gaps):.0e}, "
-        f"against {gap:.0e} or less for ours."
+        "Plain IOKR has a closed form and agrees up to rounding. The authors solved the other losses by block "
+        "coordinate descent (Huber: projected gradient), stopped when the objective changed by less than "
+        f"{RULES['krr'][0]:.0e} ({FAMILIES['svr'].name}: {RULES['svr'][0]:.0e}) of its first value. With this rule, at "
+        "the points of their smallest error and of the largest difference to ours, these algorithms reproduce the "
+        f"authors' errors to {off:.0e}. Their relative duality gaps are {min(gaps):.0e} to {max(gaps):.0e}, ours at "
+        f"most {gap:.0e}."
     )
 
 
 def _interpretation_text(ridge: Matrix, their_ridge: Matrix) -> str:
     return (
-        "Plain IOKR has no iterations to stop, so that it tells interpretations of the protocol apart. What the "
-        "authors' scripts call folds are three random splits, whose test parts may overlap; with their seeds our "
-        f"{len(LAMBDAS)} errors equal theirs to {_off(ridge, their_ridge):.0e}."
+        "Plain IOKR involves no iterations, so it distinguishes interpretations of the protocol. The folds of the "
+        f"authors' scripts are three random splits, whose test parts may overlap; with their seeds our {len(LAMBDAS)} "
+        f"errors equal theirs to {_off(ridge, their_ridge):.0e}."
     )
 
 
@@ -172,12 +172,13 @@ def _chosen_text(chosen: dict[str, Matrix]) -> str:
     best = min(chosen, key=lambda name: float(chosen[name].mean()))
     if best == RIDGE:
         return (
-            "No loss is ahead of plain IOKR on average: the advantage on the grid was one of choice on the test rows."
+            "No loss is better than plain IOKR on average: the advantage on the grid was due to the choice on the test "
+            "rows."
         )
     better = chosen[RIDGE] - chosen[best]
     return (
-        f"{best} has the smallest error on average, {-better.mean() / chosen[RIDGE].mean():+.2%} from plain IOKR, and "
-        f"is ahead in {int((better > 0).sum())} of {len(better)} splits."
+        f"{best} has the smallest mean error, {-better.mean() / chosen[RIDGE].mean():+.2%} relative to plain IOKR, and "
+        f"a smaller error in {int((better > 0).sum())} of {len(better)} splits."
     )
 
 
@@ -188,8 +189,8 @@ def _minima_table(ridge: Matrix, their_ridge: Matrix, grids: list[Both]) -> Tabl
     rows = [_minimum("plain IOKR", ridge[:, None], their_ridge[:, None], None)]
     rows += [_minimum(both.family.name, both.ours.errors, both.theirs.errors, both.family.values) for both in grids]
     note = (
-        "Where the authors' smallest error is, and whether ours is at the same point; the last column is the largest "
-        "difference between their error and ours at any point of the grid."
+        "The location of the authors' smallest error, and whether ours is at the same point; the last column is the "
+        "largest relative difference of errors on the grid."
     )
     return Table("The smallest test error on the grid", rows, note=note, ours=("ours",))
 
@@ -209,13 +210,13 @@ def _minimum(name: str, ours: Matrix, theirs: Matrix, values: Matrix | None) -> 
 
 
 def _short(value: float, digits: int = 2) -> float:
-    """Rounded to as many digits as there is something to say."""
+    """Rounded to significant digits."""
     return float(f"{value:.{digits}g}")
 
 
 def _stopping_table(points: list[Point]) -> Table:
     rows = []
-    for both, (i, j), stopped in points:
+    for both, (i, j), solved in points:
         theirs = both.theirs.errors[i, j]
         ours = both.ours.errors[i, j]
         rows.append(
@@ -224,18 +225,18 @@ def _stopping_table(points: list[Point]) -> Table:
                 "Λ": _short(LAMBDAS[i]),
                 "ε or κ": _short(both.family.values[j]),
                 "authors": f"{theirs:.6f}",
-                "their rule": f"{stopped.error:.6f}",
-                "off by": _short(abs(stopped.error / theirs - 1), 1),
+                "their rule": f"{solved.error:.6f}",
+                "relative difference": _short(abs(solved.error / theirs - 1), 1),
                 "ours": f"{ours:.6f}",
-                "ours, off by": f"{ours / theirs - 1:+.2%}",
-                "their gap": _short(stopped.gap, 1),
+                "ours, relative difference": f"{ours / theirs - 1:+.2%}",
+                "their gap": _short(solved.gap, 1),
             }
         )
     return Table(
-        "One change: the rule by which the solver stops",
+        "Effect of the stopping rule",
         rows,
-        note="For each loss, where the authors' error is smallest, and where ours differs most from theirs. The gap is "
-        "the relative duality gap where their rule stops.",
+        note="For each loss, the points of the authors' smallest error and of the largest difference to ours. The gap "
+        "is the relative duality gap at which their rule stops.",
         ours=("ours",),
     )
 
@@ -243,20 +244,20 @@ def _stopping_table(points: list[Point]) -> Table:
 def _interpretations_table(curves: dict[str, list[Matrix]], ridge: Matrix) -> Table:
     rows = [
         {
-            "reading": name,
+            "interpretation": name,
             "smallest error": Spread.of([curve.min() for curve in found], digits=3),
             "authors": f"{ridge.min():.3f}",
             "largest difference over Λ": f"{np.mean([_off(curve, ridge) for curve in found]):.1%}",
         }
         for name, found in curves.items()
     ]
-    note = "The first line is the authors' protocol, the others change one thing; ± is over the seeds."
-    return Table("Plain IOKR under every reading", rows, note=note, ours=("smallest error",))
+    note = "The first row is the authors' protocol, the others have one change each; ± is over the seeds."
+    return Table("Plain IOKR for every interpretation", rows, note=note, ours=("smallest error",))
 
 
 def _chosen_table(chosen: dict[str, Matrix]) -> Table:
     rows = [{"loss": name, "test error": Spread.of(errors, digits=3)} for name, errors in chosen.items()]
-    title = f"Test error over {len(chosen[RIDGE])} random splits, every parameter chosen on the training part"
+    title = f"Test error over {len(chosen[RIDGE])} random splits, all parameters chosen on the training part"
     return Table(title, rows, ours=("test error",))
 
 
@@ -267,7 +268,7 @@ def _paired_table(chosen: dict[str, Matrix]) -> Table:
         for name, errors in chosen.items()
         if name != RIDGE
     ]
-    return paired("Each loss minus ridge, the same split", rows)
+    return paired("Each loss minus ridge on the same splits", rows)
 
 
 def _grid_table(both: Both) -> Table:
@@ -282,7 +283,7 @@ def _grid_table(both: Both) -> Table:
         }
         for i, lam in enumerate(LAMBDAS)
     ]
-    return Table(f"{family.name}: every error of the grid, ours (theirs)", rows, folded=True)
+    return Table(f"{family.name}: every error of the grid, ours (authors)", rows, folded=True)
 
 
 # ------------------------------------------------------------------------------------------------------------ figures
@@ -311,8 +312,9 @@ def _along(both: Both, what: str) -> Figure:
 
 
 def _along_lambda(both: Both, ridge: Matrix) -> Figure:
-    """Errors along Λ at the authors' best parameter, beside plain IOKR."""
-    family, (_, j) = both.family, _lowest(both.theirs.errors)
+    """Errors along Λ at the authors' best parameter, and plain IOKR."""
+    family = both.family
+    _, j = _lowest(both.theirs.errors)
     ours = both.ours.errors[:, j]
     theirs = both.theirs.errors[:, j]
 
@@ -329,7 +331,7 @@ def _along_lambda(both: Both, ridge: Matrix) -> Figure:
         axes.set(xlabel="Λ", ylabel="test error", ylim=(2.0, 2.6))
         canvas.legend(loc="outside upper center", ncols=3)
 
-    return plot(draw, caption=f"{family.name}: test error along Λ, beside the square loss.", size=(4.8, 3.5))
+    return plot(draw, caption=f"{family.name}: test error along Λ, and the square loss.", size=(4.8, 3.5))
 
 
 def _all_losses(grids: list[Both], ridge: Matrix) -> Figure:
@@ -345,7 +347,7 @@ def _all_losses(grids: list[Both], ridge: Matrix) -> Figure:
         axes.set(xlabel="Λ", ylabel="test error, best ε or κ", xlim=(1e-6, 1e-1), ylim=(2.05, 2.25))
         canvas.legend(loc="outside upper center", ncols=4)
 
-    return plot(draw, caption="Ours, every loss at its best ε or κ for each Λ; the scale is finer.", size=(4.8, 3.5))
+    return plot(draw, caption="Our errors, every loss at its best ε or κ for each Λ; finer scale.", size=(4.8, 3.5))
 
 
 PLANS = {"short": protocol.DualityPlan(repeat=1, stride=5), "default": protocol.DualityPlan(repeat=10)}

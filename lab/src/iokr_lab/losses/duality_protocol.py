@@ -1,4 +1,4 @@
-"""Laforgue et al. 2020 on the yeast data: the protocol and the runs; `duality.py` makes the page.
+"""Laforgue et al. 2020 on the yeast data: protocol and cases; `duality.py` makes the page.
 
 The paper's objective is (1/n) Σ ℓ(h(xᵢ) − yᵢ) + (Λ/2)‖h‖², so that `alpha` = nΛ; ε and κ are the paper's.
 """
@@ -24,6 +24,7 @@ from iokr.losses.square import Square
 from iokr.solvers.auto import Auto
 from iokr_lab.data.archives import read_arrays
 from iokr_lab.data.multilabel import MultiLabel, load_multilabel
+from iokr_lab.splits import TrainTest
 from iokr_lab.study import Case, Plan
 
 Matrix = NDArray[np.float64]
@@ -34,7 +35,7 @@ SEEDS = (0, 1, 2)
 GAMMA = 1.0  # k(x, z) = exp(−‖x − z‖²)
 LAMBDAS = np.logspace(-8, -1, 20)  # Λ of the paper
 TOL = 1e-8  # relative duality gap
-ZERO = 1e-3  # a row is zero below this fraction of the longest, and saturated above 1 − this fraction of its bound
+ZERO = 1e-3  # a row is zero below this fraction of the longest row, saturated above 1 − this fraction of its bound
 RIDGE = "ridge"
 
 
@@ -46,36 +47,34 @@ class Family:
     symbol: str
     values: Matrix
     loss: Callable[[float], Loss]
-    saturates: bool  # what is counted: rows at their bound (Huber), else rows that are zero
-    to_choose_from: tuple[float, ...]  # when the parameter is chosen on the training part
+    saturates: bool  # count rows at their bound (Huber) instead of zero rows
+    candidates: tuple[float, ...]  # for the choice on the training part
 
     @property
     def counted(self) -> str:
-        """What is counted, in words."""
+        """The name of the counted rows."""
         return "saturated rows" if self.saturates else "zero rows"
 
 
 _EPSILONS = np.linspace(0.1, 1, 10)
-_TO_CHOOSE = (0.1, 0.3, 0.5, 0.7, 0.9)
+_CANDIDATES = (0.1, 0.3, 0.5, 0.7, 0.9)
 FAMILIES = {
-    "krr": Family("ε-ridge", "ε", _EPSILONS, EpsilonSquare, saturates=False, to_choose_from=_TO_CHOOSE),
-    "svr": Family("ε-SVR", "ε", _EPSILONS, EpsilonInsensitive, saturates=False, to_choose_from=_TO_CHOOSE),
-    "huber": Family(
-        "Huber", "κ", np.logspace(-3, 1, 16), Huber, saturates=True, to_choose_from=(0.03, 0.1, 0.3, 1.0, 3.0)
-    ),
+    "krr": Family("ε-ridge", "ε", _EPSILONS, EpsilonSquare, saturates=False, candidates=_CANDIDATES),
+    "svr": Family("ε-SVR", "ε", _EPSILONS, EpsilonInsensitive, saturates=False, candidates=_CANDIDATES),
+    "huber": Family("Huber", "κ", np.logspace(-3, 1, 16), Huber, saturates=True, candidates=(0.03, 0.1, 0.3, 1.0, 3.0)),
 }
-"""By the names in the authors' file of results."""
+"""Families by their names in the authors' file of results."""
 
 
-# -------------------------------------------------------------------------------------------------------- their side
+# -------------------------------------------------------------------------------------------------- published results
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A loss on the grid of the paper, means over the splits: rows are Λ, columns ε or κ."""
+    """Means over the splits on the grid of the paper for one loss: rows are Λ, columns ε or κ."""
 
     errors: Matrix
-    fractions: Matrix  # of zero or saturated rows
+    fractions: Matrix  # fractions of zero or saturated rows
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ def published() -> dict[str, Published]:
         fractions = arrays[f"yeast_{key}_Spar"]
         sizes = (len(LAMBDAS), len(family.values))
         if fractions.shape != sizes or errors.shape != (sizes[0], sizes[1] + 1):
-            raise ValueError(f"{path} must hold {sizes} fractions for {key!r}, and a column more of errors.")
+            raise ValueError(f"{path} must have {sizes} fractions for {key!r}, and errors with one more column.")
         found[key] = Published(errors[:, :-1], fractions, errors[:, -1])
     return found
 
@@ -104,14 +103,8 @@ def published() -> dict[str, Published]:
 # ------------------------------------------------------------------------------------------------------------- splits
 
 
-@dataclass(frozen=True)
-class Split:
+class Split(TrainTest):
     """Features X and labels Y of the training part and of the test part."""
-
-    X: Matrix
-    Y: Matrix
-    X_test: Matrix
-    Y_test: Matrix
 
     @property
     def n(self) -> int:
@@ -120,39 +113,37 @@ class Split:
 
 
 def first_rows(data: MultiLabel) -> tuple[Matrix, Matrix]:
-    """The 300 rows of the paper: the first in the order of the file that the authors read."""
+    """The 300 rows of the paper: the first rows in the order of the authors' file."""
     if data.order_libsvm is None:
-        raise ValueError("the rows of Laforgue et al. 2020 need `order_libsvm`, which this file does not have.")
+        raise ValueError("the yeast file must have `order_libsvm` to select the rows of Laforgue et al. 2020.")
     rows = data.order_libsvm[:ROWS]
     return np.asarray(data.X[rows]), data.Y[rows]
 
 
 def their_splits(X: Matrix, Y: Matrix) -> list[Split]:
-    """Three random splits that may overlap, as drawn by the authors' scripts: not three folds."""
+    """Three random splits that may overlap, as in the authors' scripts, instead of three folds."""
     parts = [train_test_split(X, Y, test_size=TEST_FRACTION, random_state=seed) for seed in SEEDS]
     return [Split(X_train, Y_train, X_test, Y_test) for X_train, X_test, Y_train, Y_test in parts]
 
 
 def random_split(X: Matrix, Y: Matrix, seed: int, i: int) -> Split:
-    """The i-th of other splits of the same sizes."""
+    """The i-th new split of the same sizes."""
     n_test = round(len(X) * TEST_FRACTION)
     rows = np.random.default_rng((seed, i)).permutation(len(X))
-    train = rows[n_test:]
-    test = rows[:n_test]
-    return Split(X[train], Y[train], X[test], Y[test])
+    return Split.of(X, Y, rows[n_test:], rows[:n_test])
 
 
 def folds(X: Matrix, Y: Matrix, seed: int | None = None) -> list[Split]:
     """Three folds: of consecutive rows, or shuffled."""
     cut = KFold(3, shuffle=seed is not None, random_state=seed)
-    return [Split(X[train], Y[train], X[test], Y[test]) for train, test in cut.split(X)]
+    return [Split.of(X, Y, train, test) for train, test in cut.split(X)]
 
 
-# ------------------------------------------------------------------------------------------------------- our side
+# --------------------------------------------------------------------------------------------------------- our results
 
 
 def held_out_error(predicted: Any, Y: Matrix) -> float:
-    """Mean over rows of ‖y − h(x)‖², the sum over the labels."""
+    """Mean over rows of ‖y − h(x)‖², summed over labels."""
     return float(((np.asarray(predicted) - Y) ** 2).sum(axis=1).mean())
 
 
@@ -163,7 +154,7 @@ def _error(split: Split, loss: Loss, alpha: float) -> float:
 
 
 def ridge_errors(splits: Sequence[Split], alphas: Callable[[Split], Matrix] | None = None) -> Matrix:
-    """Plain IOKR at every Λ, the mean over the splits."""
+    """Errors of plain IOKR at every Λ, means over the splits."""
     errors = np.zeros(len(LAMBDAS))
     for split in splits:
         grid = split.n * LAMBDAS if alphas is None else alphas(split)
@@ -185,7 +176,7 @@ def column(split: Split, family: Family, value: float) -> dict[str, Any]:
 
 
 def fraction_of(family: Family, model: IOKR, value: float) -> float:
-    """The fraction of training points whose coefficients are zero, or as long as the loss lets them be."""
+    """The fraction of training points whose coefficients are zero, or at the bound of the loss."""
     lengths = np.linalg.norm(np.asarray(model.solution_.C), axis=1)
     if family.saturates:
         return float(np.mean(model.alpha * lengths >= (1 - ZERO) * value))
@@ -194,14 +185,14 @@ def fraction_of(family: Family, model: IOKR, value: float) -> float:
 
 @dataclass(frozen=True)
 class Interpretation:
-    """A way to understand the protocol: several drawings of splits, and `alpha` from Λ."""
+    """An interpretation of the protocol: several draws of splits, and `alpha` as a function of Λ."""
 
-    drawings: list[list[Split]]
+    draws: list[list[Split]]
     alphas: Callable[[Split], Matrix] | None = None
 
 
 def interpretations(data: MultiLabel, shuffles: int = 10) -> dict[str, Interpretation]:
-    """The protocol as the authors ran it, then with one thing changed at a time."""
+    """The protocol of the authors' scripts, then with one change at a time."""
     X, Y = first_rows(data)
     their = their_splits(X, Y)
     other_rows = np.asarray(data.X[:ROWS]), data.Y[:ROWS]
@@ -216,14 +207,15 @@ def interpretations(data: MultiLabel, shuffles: int = 10) -> dict[str, Interpret
     }
 
 
-TO_CHOOSE = LAMBDAS[8:18]
+CANDIDATE_LAMBDAS = LAMBDAS[8:18]
 
 
 def chosen_error(split: Split, losses: Sequence[Loss]) -> float:
-    """Test error with the loss and Λ of the smallest error over three folds of the training part, in random order."""
+    """Test error with the loss and Λ of the smallest error over three folds of the training part."""
     parts = folds(split.X, split.Y)
-    grid = itertools.product(losses, (split.n * TO_CHOOSE).tolist())
-    return _error(split, *min(grid, key=lambda candidate: sum(_error(part, *candidate) for part in parts)))
+    grid = itertools.product(losses, (split.n * CANDIDATE_LAMBDAS).tolist())
+    loss, alpha = min(grid, key=lambda candidate: sum(_error(part, *candidate) for part in parts))
+    return _error(split, loss, alpha)
 
 
 # ---------------------------------------------------------------------------------------------------------------- runs
@@ -231,20 +223,20 @@ def chosen_error(split: Split, losses: Sequence[Loss]) -> float:
 
 @dataclass(frozen=True)
 class DualityPlan(Plan):
-    """New splits are drawn `repeat` times; of the values of ε and κ, every `stride`-th is taken."""
+    """The number of new splits; every `stride`-th value of ε and κ is run."""
 
     stride: int = 1
 
 
 @dataclass(frozen=True)
 class Data:
-    """What all cases share; families and the authors' grids are those of the plan."""
+    """The data of all cases; families and the authors' grids are restricted to the plan."""
 
     families: dict[str, Family]
     theirs: dict[str, Published]
     X: Matrix
     Y: Matrix
-    splits: list[Split]  # of the paper
+    splits: list[Split]  # the splits of the paper
     interpretations: dict[str, Interpretation]
 
 
@@ -253,7 +245,7 @@ def load(plan: DualityPlan) -> Data:
     every = slice(None, None, plan.stride)
     data = load_multilabel("yeast")
     families = {
-        key: replace(family, values=family.values[every], to_choose_from=family.to_choose_from[every])
+        key: replace(family, values=family.values[every], candidates=family.candidates[every])
         for key, family in FAMILIES.items()
     }
     theirs = {
@@ -266,10 +258,10 @@ def load(plan: DualityPlan) -> Data:
 
 @dataclass(frozen=True)
 class Curve(Case):
-    """Plain IOKR over Λ under one interpretation of the protocol."""
+    """Plain IOKR along Λ for one interpretation of the protocol."""
 
     interpretation: str
-    drawing: int
+    draw: int
 
 
 @dataclass(frozen=True)
@@ -283,16 +275,16 @@ class Column(Case):
 
 @dataclass(frozen=True)
 class Chosen(Case):
-    """A method that chooses on the training part, on one new split."""
+    """A method with parameters chosen on the training part, on one new split."""
 
     method: str
     draw: int
 
 
 def cases(plan: DualityPlan, data: Data) -> list[Case]:
-    """Every column of the grids, every interpretation, every new split."""
+    """Every interpretation, every column of the grids, every new split."""
     return [
-        *(Curve(name, i) for name, found in data.interpretations.items() for i in range(len(found.drawings))),
+        *(Curve(name, i) for name, found in data.interpretations.items() for i in range(len(found.draws))),
         *(
             Column(key, j, i)
             for key, family in data.families.items()
@@ -303,10 +295,10 @@ def cases(plan: DualityPlan, data: Data) -> list[Case]:
 
 
 def work(case: Curve | Column | Chosen, plan: DualityPlan, data: Data) -> dict[str, Any]:
-    """The errors along Λ; or the test error alone."""
+    """The errors along Λ, or the test error of a method with chosen parameters."""
     if isinstance(case, Curve):
         found = data.interpretations[case.interpretation]
-        return {"errors": ridge_errors(found.drawings[case.drawing], found.alphas)}
+        return {"errors": ridge_errors(found.draws[case.draw], found.alphas)}
     if isinstance(case, Column):
         family = data.families[case.family]
         return column(data.splits[case.split], family, float(family.values[case.parameter]))
@@ -315,5 +307,5 @@ def work(case: Curve | Column | Chosen, plan: DualityPlan, data: Data) -> dict[s
 
 
 def _candidates(families: dict[str, Family]) -> dict[str, list[Loss]]:
-    """The losses that each method chooses from."""
-    return {RIDGE: [Square()]} | {f.name: [f.loss(value) for value in f.to_choose_from] for f in families.values()}
+    """The candidates for the loss of each method."""
+    return {RIDGE: [Square()]} | {f.name: [f.loss(value) for value in f.candidates] for f in families.values()}

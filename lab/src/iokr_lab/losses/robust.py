@@ -1,177 +1,69 @@
-"""A fraction of the training outputs is far from where it should be: ridge against Huber and the ε losses.
+"""A fraction of the training outputs is far from the truth: ridge against Huber and the ε losses.
 
-Data made here, so that the truth is known; every parameter chosen on the training part, outliers and all.
+The data are simulated, so the truth is known; all parameters are chosen on the training part, which has outliers, too.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.random import Generator
-from numpy.typing import NDArray
 
 from iokr.apps.report import INK, MUTED, OURS, THEIRS, Figure, Report, Spread, Table, Text, plot
 from iokr.apps.report.figures import Canvas
-from iokr.estimators.regression.iokr import IOKR
-from iokr.kernels.vectors import RBF
-from iokr.losses.base import Loss
 from iokr.losses.epsilon import EpsilonInsensitive, EpsilonSquare
 from iokr.losses.huber import Huber
 from iokr.losses.radial import RadialLoss
-from iokr.losses.square import Square
+from iokr_lab.losses.robust_protocol import (
+    CRITERIA,
+    DISTANCE,
+    FLOOR,
+    FRACTIONS,
+    HUBER,
+    KINDS,
+    METHODS,
+    N_TEST,
+    N_TRAIN,
+    NOISE,
+    OUTPUTS,
+    RIDGE,
+    Matrix,
+    choose,
+    draw,
+    fitted,
+)
 from iokr_lab.study import Case, Plan, Results, Study
 from iokr_lab.tables import Difference, chosen, difference, paired
 
 __all__ = ["STUDY"]
 
-Matrix = NDArray[np.float64]
-
-N_TRAIN = 150
-N_TEST = 500
-INPUTS = 2
-OUTPUTS = 8
-NOISE = 0.1  # deviation of the noise in each output; how far an outlier is from its place
-DISTANCE = 10.0
-FRACTIONS = (0.0, 0.05, 0.1, 0.2, 0.3)
-KINDS = {"scattered": "each outlier in a direction of its own", "one-sided": "all outliers in the same direction"}
-ALPHAS = np.logspace(-3, 2, 9)
-RIDGE = "ridge"
-HUBER = "Huber"
-FLOOR = "ridge without the outliers"
-METHODS: dict[str, list[Loss]] = {
-    RIDGE: [Square()],
-    "ε-ridge": [EpsilonSquare(epsilon) for epsilon in (0.1, 0.3, 1.0, 3.0)],
-    "ε-SVR": [EpsilonInsensitive(epsilon) for epsilon in (0.1, 0.3, 1.0, 3.0)],
-    HUBER: [Huber(kappa) for kappa in (0.1, 0.3, 1.0, 3.0)],
-}
-CRITERIA: dict[str, Callable[[Matrix], float]] = {
-    "median": lambda distances: float(np.median(distances)),
-    "mean of squares": lambda distances: float(np.mean(distances**2)),
-}
-
 
 @dataclass(frozen=True)
-class Sample:
-    """Training outputs with outliers, and what is true at test inputs."""
-
-    X: Matrix
-    Y: Matrix
-    outlier: NDArray[np.bool_]
-    X_test: Matrix
-    F_test: Matrix  # without noise
-
-
-def draw(kind: str, fraction: float, seed: tuple[int, int]) -> Sample:
-    """A smooth function of two inputs with eight outputs of unit variance; noise; some rows moved far away.
-
-    The same seed gives the same function, inputs and noise for every kind and fraction, and a larger one moves more
-    rows.
-    """
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(size=(N_TRAIN, INPUTS))
-    X_test = rng.uniform(size=(N_TEST, INPUTS))
-    f = _smooth_function(rng)
-    F = f(X)
-    F_test = f(X_test)
-    Y = F + NOISE * rng.normal(size=F.shape)
-    order = rng.permutation(N_TRAIN)
-    directions = rng.normal(size=(N_TRAIN, OUTPUTS))
-    if kind == "one-sided":
-        directions = np.broadcast_to(directions[0], directions.shape)
-    outlier = np.isin(np.arange(N_TRAIN), order[: round(fraction * N_TRAIN)])
-    moved = Y + DISTANCE * directions / np.linalg.norm(directions, axis=1, keepdims=True)
-    return Sample(X, np.where(outlier[:, None], moved, Y), outlier, X_test, F_test)
-
-
-def _smooth_function(rng: Generator, n_waves: int = 6) -> Callable[[Matrix], Matrix]:
-    """Sums of sines, each output of mean 0 and variance 1 over the inputs, about."""
-    frequencies = rng.uniform(-1.5, 1.5, size=(INPUTS, n_waves))
-    phases = rng.uniform(0, 2 * np.pi, size=n_waves)
-    amplitudes = rng.normal(size=(n_waves, OUTPUTS))
-    grid = rng.uniform(size=(2000, INPUTS))
-
-    def waves(X: Matrix) -> Matrix:
-        return np.asarray(np.sin(X @ frequencies * np.pi + phases) @ amplitudes)
-
-    values = waves(grid)
-    mean = values.mean(axis=0)
-    deviation = values.std(axis=0)
-    return lambda X: (waves(X) - mean) / deviation
-
-
-# ------------------------------------------------------------------------------------------------------------- methods
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What was chosen on the training part, fitted to all of it."""
-
-    loss: Loss
-    alpha: float
-    model: IOKR
-
-
-def model_of(loss: Loss, alpha: float) -> IOKR:
-    return IOKR(RBF(), loss=loss, alpha=alpha)
-
-
-def choose(X: Matrix, Y: Matrix, losses: list[Loss]) -> dict[str, Choice]:
-    """The best loss and alpha by each criterion, on a third of the training rows, outliers and all; fitted to all rows.
-
-    The rows come in random order, so the last third is a random one.
-    """
-    cut = len(X) - len(X) // 3
-    scores: dict[str, dict[tuple[int, float], float]] = defaultdict(dict)
-    for (i, loss), alpha in itertools.product(enumerate(losses), ALPHAS.tolist()):
-        residuals = np.asarray(model_of(loss, alpha).fit(X[:cut], Y[:cut]).decision_function(X[cut:])) - Y[cut:]
-        for name, criterion in CRITERIA.items():
-            scores[name][i, alpha] = criterion(np.linalg.norm(residuals, axis=1))
-    best = {name: min(found, key=found.__getitem__) for name, found in scores.items()}
-    models = {(i, alpha): model_of(losses[i], alpha).fit(X, Y) for i, alpha in set(best.values())}
-    return {name: Choice(losses[at[0]], at[1], models[at]) for name, at in best.items()}
-
-
-def fitted(sample: Sample) -> Iterator[tuple[str, str, Choice]]:
-    """Every method, by every criterion; and ridge without the outliers."""
-    for method, losses in METHODS.items():
-        for criterion, choice in choose(sample.X, sample.Y, losses).items():
-            yield method, criterion, choice
-    clean = ~sample.outlier
-    for criterion, choice in choose(sample.X[clean], sample.Y[clean], METHODS[RIDGE]).items():
-        yield FLOOR, criterion, choice
-
-
-# ---------------------------------------------------------------------------------------------------------------- runs
-
-
-@dataclass(frozen=True)
-class Drawn(Case):
-    """A sample; without outliers all kinds are the same, and only the first is run."""
+class Draw(Case):
+    """A sample; without outliers all kinds are equal and only the first is run."""
 
     outliers: str
     fraction: float
     sample: int
 
 
-def cases(plan: Plan, data: None) -> list[Drawn]:
+def cases(plan: Plan, data: None) -> list[Draw]:
     """Every kind and fraction of outliers in every sample."""
     settings = [(next(iter(KINDS)), 0.0), *itertools.product(KINDS, FRACTIONS[1:])]
-    return [Drawn(kind, fraction, i) for i in range(plan.repeat) for kind, fraction in settings]
+    return [Draw(kind, fraction, i) for i in range(plan.repeat) for kind, fraction in settings]
 
 
-def work(case: Drawn, plan: Plan, data: None) -> dict[str, Any]:
-    """Clean test error, alpha and ε or κ (0 for the square loss), by method and criterion."""
+def work(case: Draw, plan: Plan, data: None) -> dict[str, Any]:
+    """Clean test error, alpha and ε or κ (0 for the square loss) by method and criterion."""
     sample = draw(case.outliers, case.fraction, (plan.seed, case.sample))
     metrics: dict[str, Any] = {"error": {}, "alpha": {}, "parameter": {}}
     for method, criterion, choice in fitted(sample):
         residuals = np.asarray(choice.model.decision_function(sample.X_test)) - sample.F_test
-        parameter = getattr(choice.loss, "kappa", getattr(choice.loss, "epsilon", 0.0))
+        parameter = sum(choice.loss.get_params().values())  # ε or κ; the square loss has none
         found = {"error": float((residuals**2).sum(axis=1).mean()), "alpha": choice.alpha, "parameter": parameter}
         for name, value in found.items():
             metrics[name].setdefault(method, {})[criterion] = value
@@ -192,7 +84,7 @@ STYLES = {
 
 
 def page(results: Results, plan: Plan, data: None) -> Report:
-    """Clean test error against the fraction of outliers, for four losses."""
+    """Clean test error against the fraction of outliers for four losses."""
     return Report(
         "Outliers among the outputs",
         _summary(results),
@@ -200,21 +92,21 @@ def page(results: Results, plan: Plan, data: None) -> Report:
             Text("The setting", (_SETTING, _CHOICE)),
             *(_errors_table(results, kind) for kind in KINDS),
             *(_errors_figure(results, kind) for kind in KINDS),
-            Text("Huber against ridge, sample by sample", (_verdict(results),)),
+            Text("Huber and ridge, sample by sample", (_verdict(results),)),
             _paired_table(results),
-            Text("Why", (_WHY,)),
-            _pull_figure(),
+            Text("Explanation", (_EXPLANATION,)),
+            _influence_figure(),
             _plane_figure(plan.seed),
-            Text("How the parameters are chosen matters as much", (_criterion_text(results),)),
+            Text("Effect of the criterion of choice", (_criterion_text(results),)),
             _criteria_table(results),
             _chosen_table(results),
         ),
         (
-            f"Errors are means over {N_TEST} new inputs of ‖f(x) − h(x)‖², f being the true function: the test is "
-            f"clean, without outliers and without noise. Predicting zero would cost about {OUTPUTS}.",
-            f"± is the standard deviation over {plan.repeat} samples. For one sample the same function, inputs and "
-            "noise serve every fraction and kind.",
-            f"“{FLOOR}” is given which rows are outliers: what is lost against it is the price of not knowing.",
+            f"Errors are means over {N_TEST} new inputs of ‖f(x) − h(x)‖² with the true function f: the test is clean, "
+            f"without outliers and noise. Predicting zero has an error of about {OUTPUTS}.",
+            f"± is the standard deviation over {plan.repeat} samples. Each sample uses the same function, inputs and "
+            "noise for every fraction and kind.",
+            f"“{FLOOR}” knows which rows are outliers; the difference to it is the cost of not knowing.",
         ),
     )
 
@@ -223,19 +115,18 @@ def page(results: Results, plan: Plan, data: None) -> Report:
 
 _SETTING = (
     f"A smooth function of two inputs with {OUTPUTS} outputs of unit variance, {N_TRAIN} training rows, Gaussian noise "
-    f"of deviation {NOISE:g}. A fraction of the training outputs is moved by {DISTANCE:g}, about "
-    f"{DISTANCE / np.sqrt(OUTPUTS):.1f} times the typical length of an output: scattered, {KINDS['scattered']}, or "
-    f"one-sided, {KINDS['one-sided']}. Nobody says which rows these are."
+    f"with standard deviation {NOISE:g}. A fraction of the training outputs is moved by {DISTANCE:g}, about "
+    f"{DISTANCE / np.sqrt(OUTPUTS):.1f} times the typical norm of an output: scattered, {KINDS['scattered']}, or "
+    f"one-sided, {KINDS['one-sided']}. The methods do not know which rows are outliers."
 )
 _CHOICE = (
-    "`alpha` and the parameter of the loss are chosen on a third of the training rows, which has its share of outliers "
-    "too, by the median distance from the outputs: the same rule for every method. Then the model is fitted to all "
-    "rows."
+    "For every method, `alpha` and the parameter of the loss are chosen on a third of the training rows, which also "
+    "has outliers, by the median distance to the outputs. Then the model is fitted to all rows."
 )
-_WHY = (
-    "How hard an output pulls at h(x) is the slope of the loss. With the square loss it grows with the distance, "
-    "without limit, so that an outlier pulls as hard as many good rows; ε-ridge differs only close to the output. "
-    "Huber and ε-SVR pull with a bounded force."
+_EXPLANATION = (
+    "The influence of an output on h(x) is the slope of the loss. For the square loss it grows with the distance "
+    "without bound, so an outlier has the influence of many good rows; ε-ridge differs only close to the output. "
+    "Huber and ε-SVR have bounded influence."
 )
 
 
@@ -244,7 +135,7 @@ def _of(
 ) -> Matrix:
     """A value per sample; without outliers there is one kind."""
     first = kind if fraction else next(iter(KINDS))
-    return np.array(results.numbers(Drawn, f"{what}.{method}.{criterion}", outliers=first, fraction=fraction))
+    return np.array(results.numbers(Draw, f"{what}.{method}.{criterion}", outliers=first, fraction=fraction))
 
 
 def _summary(results: Results) -> str:
@@ -253,7 +144,7 @@ def _summary(results: Results) -> str:
         huber = _of(results, kind, HEADLINE, HUBER).mean()
         ridge = _of(results, kind, HEADLINE, RIDGE).mean()
         floor = _of(results, kind, HEADLINE, FLOOR).mean()
-        parts.append(f"{kind}, ridge {ridge:.3f}, Huber {huber:.3f}, ridge without them {floor:.3f}")
+        parts.append(f"{kind}: ridge {ridge:.3f}, Huber {huber:.3f}, {FLOOR} {floor:.3f}")
     return f"Error on clean test data with {HEADLINE:.0%} outliers: {'; '.join(parts)}."
 
 
@@ -268,16 +159,16 @@ def _verdict(results: Results) -> str:
 
 
 def _gain(results: Results, kind: str, fraction: float) -> Difference:
-    """How much smaller Huber's error is; samples are drawn anew."""
+    """The reduction of the error by Huber; samples are independent."""
     return difference(_of(results, kind, fraction, RIDGE), _of(results, kind, fraction, HUBER), ratio=0)
 
 
 def _criterion_text(results: Results) -> str:
-    median, mean = (_of(results, "one-sided", HEADLINE, HUBER, criterion).mean() for criterion in CRITERIA)
+    median, mean = [_of(results, "one-sided", HEADLINE, HUBER, criterion).mean() for criterion in CRITERIA]
     return (
-        "The rows on which parameters are chosen have outliers too. A mean of squares is ruled by them and rewards a "
-        f"model that goes half way: with {HEADLINE:.0%} one-sided outliers Huber's error is {mean:.2f} when chosen so, "
-        f"and {median:.2f} by the median."
+        "The rows used to choose parameters also have outliers. A mean of squares is dominated by them and favours a "
+        f"compromise between outliers and other rows: with {HEADLINE:.0%} one-sided outliers Huber's error is "
+        f"{mean:.2f} with this criterion, and {median:.2f} with the median."
     )
 
 
@@ -301,8 +192,8 @@ def _paired_table(results: Results) -> Table:
         ({"outliers": kind, "share": f"{fraction:.0%}"}, _gain(results, kind, fraction))
         for kind, fraction in itertools.product(KINDS, FRACTIONS)
     ]
-    note = "Samples are drawn anew, so there is nothing to correct for (ρ = 0)."
-    return paired("Ridge minus Huber, the same sample", rows, note=note, ours=("difference",))
+    note = "Samples are independent, so no correction is needed (ρ = 0)."
+    return paired("Ridge minus Huber on the same samples", rows, note=note, ours=("difference",))
 
 
 def _criteria_table(results: Results) -> Table:
@@ -314,7 +205,14 @@ def _criteria_table(results: Results) -> Table:
         }
         for kind, criterion in itertools.product(KINDS, CRITERIA)
     ]
-    return Table(f"{HEADLINE:.0%} outliers: clean test error by the rule of choice", rows, ours=(HUBER,))
+    return Table(f"{HEADLINE:.0%} outliers: clean test error by the criterion of choice", rows, ours=(HUBER,))
+
+
+def _chosen_values(results: Results, kind: str, fraction: float, method: str) -> Iterator[tuple[float, float]]:
+    """Parameter and alpha of each sample."""
+    parameters = _of(results, kind, fraction, method, what="parameter")
+    alphas = _of(results, kind, fraction, method, what="alpha")
+    return zip(parameters, alphas, strict=True)
 
 
 def _chosen_table(results: Results) -> Table:
@@ -327,15 +225,13 @@ def _chosen_table(results: Results) -> Table:
             "alpha": alpha,
         }
         for kind, fraction, method in itertools.product(KINDS, FRACTIONS, METHODS)
-        for parameter, alpha in zip(
-            *(_of(results, kind, fraction, method, what=what) for what in ("parameter", "alpha")), strict=True
-        )
+        for parameter, alpha in _chosen_values(results, kind, fraction, method)
     ]
     return chosen(
         pd.DataFrame(every),
         by={name: name for name in ("outliers", "share", "method")},
         what={name: name for name in ("ε or κ", "alpha")},
-        title="What was chosen by the median; of alpha, the median (smallest to largest)",
+        title="Parameters chosen by the median criterion; for alpha the median (smallest to largest)",
         numbers="range",
     )
 
@@ -357,11 +253,11 @@ def _errors_figure(results: Results, kind: str) -> Figure:
         axes.set(xlabel=f"{kind} outliers (%)", ylabel="clean test error", yscale="log")
         canvas.legend(loc="outside upper center", ncols=2)
 
-    caption = f"{kind.capitalize()} outliers: mean over the samples, the band from smallest to largest."
+    caption = f"{kind.capitalize()} outliers: mean over the samples; bands from smallest to largest."
     return plot(draw, caption=caption, size=(4.8, 3.8))
 
 
-def _pull_figure() -> Figure:
+def _influence_figure() -> Figure:
     losses: list[tuple[str, RadialLoss]] = [
         ("ε-ridge", EpsilonSquare(0.5)),
         ("ε-SVR", EpsilonInsensitive(0.5)),
@@ -374,10 +270,10 @@ def _pull_figure() -> Figure:
         axes.plot(r, r, STYLES[RIDGE][1], color=STYLES[RIDGE][0], label=RIDGE)
         for name, loss in losses:
             axes.plot(r, np.asarray(loss.slope(r)), STYLES[name][1], color=STYLES[name][0], label=name)
-        axes.set(xlabel="distance ‖h(x) − y‖", ylabel="pull", xlim=(0, 4), ylim=(0, 4))
+        axes.set(xlabel="distance ‖h(x) − y‖", ylabel="influence", xlim=(0, 4), ylim=(0, 4))
         canvas.legend(loc="outside upper center", ncols=4)
 
-    return plot(draw, caption="How hard an output pulls at h(x), by its distance; here ε = 0.5 and κ = 1.5.")
+    return plot(draw, caption="Influence of an output on h(x) by its distance, for ε = 0.5 and κ = 1.5.")
 
 
 def _plane_figure(seed: int) -> Figure:
