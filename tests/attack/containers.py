@@ -54,19 +54,6 @@ class SequenceOnly:
         return self.values[i]
 
 
-class ExchangeOnly:
-    """What has `__dataframe__`, the exchange protocol of data frames, and a length."""
-
-    def __init__(self, frame: Any) -> None:
-        self.frame = frame
-
-    def __len__(self) -> int:
-        return len(self.frame)
-
-    def __dataframe__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.frame.__dataframe__(*args, **kwargs)
-
-
 def strided(X: Any) -> np.ndarray:
     """Every second entry of a larger array along every axis."""
     large = np.full([2 * k for k in X.shape], 7.25).astype(X.dtype)
@@ -200,13 +187,11 @@ TABLES = [
     Variant("pandas, nullable", lambda X: pandas_frame(X).convert_dtypes()),
     Variant("polars", polars_frame),
     Variant("arrow", arrow_table),
-    Variant("exchange protocol", lambda X: ExchangeOnly(pandas_frame(X))),
     Variant("pandas of Arrow", lambda X: pandas_frame(X).convert_dtypes(dtype_backend="pyarrow")),
     Variant("pandas, sparse", _sparse_frame),
     Variant("pandas, two levels of columns", _two_levels),
     Variant("polars, lazy", lambda X: polars_frame(X).lazy()),
     Variant("arrow batch", lambda X: arrow_table(X).to_batches()[0]),
-    Variant("arrow tensor", lambda X: __import__("pyarrow").Tensor.from_numpy(np.ascontiguousarray(X))),
 ]
 
 
