@@ -150,7 +150,7 @@ def test_fraction_counts_rows(split):
 
 @pytest.mark.parametrize("loss", [Square(), EpsilonSquare(0.2), EpsilonInsensitive(0.2), Huber(0.2)], ids=str)
 def test_parameters_are_chosen_without_the_test_part(monkeypatch, split, loss):
-    monkeypatch.setattr(protocol, "TO_CHOOSE", LAMBDAS[14:17])
+    monkeypatch.setattr(protocol, "CANDIDATE_LAMBDAS", LAMBDAS[14:17])
     changed = replace(split, Y_test=1 - split.Y_test)
     honest, other = (protocol.chosen_error(s, [loss]) for s in (split, changed))
     model = IOKR(RBF(1.0), loss=loss)

@@ -1,4 +1,4 @@
-"""`quantiles`: what is measured, what is allowed, and the page.
+"""`quantiles`: the metrics, the valid range of coverage, and the page.
 
 Tests of `iokr_lab.quantiles.quantiles`.
 """
@@ -29,7 +29,7 @@ def test_rows_are_standardised_by_those_for_training(data):
     rows = experiment.rows(data["topo"], (0, 1))
     assert rows.X.shape == (28, 2) and rows.X_test.shape == (12, 2)
     np.testing.assert_allclose(rows.X.mean(axis=0), 0.0, atol=1e-12)
-    np.testing.assert_allclose(rows.y.std(), 1.0)
+    np.testing.assert_allclose(rows.Y.std(), 1.0)
 
 
 def test_crossings_are_counted_before_and_after_sorting():
@@ -53,12 +53,12 @@ def test_every_method_beats_a_coin(method, data, monkeypatch):
 
 
 def test_the_penalty_makes_crossings_fewer_by_three_at_least():
-    free, kept = (experiment.toy(nu, 0) for nu in (0.0, 0.05))
-    assert free["crossing"] >= 3 * kept["crossing"] and free["known"] >= 3 * kept["known"]
+    free, penalised = (experiment.toy(nu, 0) for nu in (0.0, 0.05))
+    assert free["crossing"] >= 3 * penalised["crossing"] and free["known"] >= 3 * penalised["known"]
 
 
 def cells(inside):
-    """As if joint quantiles had crossed least, and covered so many of ten rows."""
+    """Cells in which joint quantiles cross least and cover `inside` of ten rows."""
     found = {}
     for name in PLAN.sets:
         for method in METHODS:
@@ -75,9 +75,9 @@ def cells(inside):
 
 
 @pytest.mark.parametrize(("inside", "verdict"), [(8, "within"), (1, "below")])
-def test_the_page_judges_crossings_and_cover(inside, verdict, data):
+def test_the_page_judges_crossings_and_coverage(inside, verdict, data):
     pytest.importorskip("matplotlib")
     page = STUDY.page(cells(inside), PLAN, data)
-    assert "a third as often as independent ones on 3 of 3 sets" in page.summary
-    assert f"{verdict} what is allowed" in page.summary
+    assert "a third as often as independent ones on 3 of 3 data sets" in page.summary
+    assert f"{verdict} the valid range" in page.summary
     assert set(STUDY.cases(PLAN, data)) == set(cells(8))

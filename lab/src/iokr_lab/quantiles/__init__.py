@@ -1,1 +1,1 @@
-"""Quantiles at many levels."""
+"""Conditional quantiles at many levels."""
