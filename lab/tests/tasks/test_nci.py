@@ -21,7 +21,7 @@ from iokr_lab.data import NCICancer, load_nci_cancer
 from iokr_lab.study import Plan, run
 from iokr_lab.tasks import figures, protocol
 from iokr_lab.tasks import nci as page
-from iokr_lab.tasks.protocol import ALONE, LEARNED, METHODS, OWN, SIMILAR, Compared, Data, FromStructures, Swept
+from iokr_lab.tasks.protocol import ALONE, LEARNED, METHODS, OWN, SIMILAR, Comparison, Data, FromStructures, Sweep
 
 
 def made_up(n=60, d=5, seed=0):
@@ -93,7 +93,7 @@ def test_interpolated_kernels_are_the_exact_ones(mu):
 
 def test_model_one_is_measured_in_its_metric_and_predicts_as_model_zero(small):
     data = Data(small, protocol.molecules(small))
-    cell = protocol.work(Swept("±1", 0.3, 2), Plan(), data)
+    cell = protocol.work(Sweep("±1", 0.3, 2), Plan(), data)
     found = {tuple(point): (on_y, published) for *point, on_y, published in cell["errors"]}
     Y = protocol.outputs(small, "±1")
     rows, others = protocol.split(len(Y), 0.3, 2)
@@ -118,13 +118,13 @@ def test_centred_outputs_are_predicted_around_their_mean(small):
         protocol.mse(data.modes.predict(rows, Y[rows] - mean, others, 2 * lam2, np.eye(5)) + mean, Y[others])
         for lam2 in protocol.LAMBDA2
     ]
-    assert protocol.work(Swept("score", 0.3, 0), Plan(), data)["centred"] == pytest.approx(expected)
-    assert protocol.work(Swept("score", 0.5, 0), Plan(), data)["centred"] == []
+    assert protocol.work(Sweep("score", 0.3, 0), Plan(), data)["centred"] == pytest.approx(expected)
+    assert protocol.work(Sweep("score", 0.5, 0), Plan(), data)["centred"] == []
 
 
 def test_methods_choose_on_the_labelled_alone(small):
     data = Data(small, protocol.molecules(small))
-    cell = protocol.work(Compared("score", True, 0.3, 1), Plan(), data)
+    cell = protocol.work(Comparison("score", True, 0.3, 1), Plan(), data)
     Y, K = protocol.outputs(small, "score"), Precomputed(data.modes.K)
     rows, others = protocol.split(len(Y), 0.3, 1)
     alone = IOKRCV(K, alphas=protocol.ALPHAS, embedding=Identity(centered=True)).fit(rows, Y[rows])
@@ -138,7 +138,7 @@ def test_methods_choose_on_the_labelled_alone(small):
     )
     assert cell["error"][OWN] == pytest.approx(protocol.mse(own, Y[others]), rel=1e-8)
     for case in protocol.cases(Plan(repeat=2), data):
-        if isinstance(case, Compared) and case.fraction == 0.3:
+        if isinstance(case, Comparison) and case.fraction == 0.3:
             cell = protocol.work(case, Plan(repeat=2), data)
             assert set(cell["best"]) == {ALONE, SIMILAR}
             assert all(best <= cell["error"][method] + 1e-9 for method, best in cell["best"].items())
@@ -151,7 +151,7 @@ def test_shuffled_targets_of_the_unlabelled_change_no_choice(small):
     other[others] = other[np.random.default_rng(1).permutation(others)]
     changed = NCICancer(small.paths, other, small.nsc, small.cell_line, small.tissue)
     for kind, centred in page.SETTINGS:
-        case = Compared(kind, centred, 0.3, 0)
+        case = Comparison(kind, centred, 0.3, 0)
         first, second = (protocol.work(case, Plan(), Data(data, modes)) for data in (small, changed))
         assert (first["alpha"], first["task_weight"]) == (second["alpha"], second["task_weight"])
     assert len(rows) == 18
@@ -179,11 +179,11 @@ def test_kernel_of_structures_is_that_of_their_paths(small, monkeypatch):
     np.testing.assert_array_equal(loaded.structures, loaded.modes.K)
     for kind, centred in page.SETTINGS:
         ours = protocol.work(FromStructures(kind, centred, 1), Plan(), loaded)
-        theirs = protocol.work(Compared(kind, centred, 0.3, 1), Plan(), loaded)
+        theirs = protocol.work(Comparison(kind, centred, 0.3, 1), Plan(), loaded)
         assert (ours["error"], ours["alpha"]) == (theirs["error"][ALONE], theirs["alpha"][ALONE])
     report = run(page.STUDY, page.STUDY.plan(repeat=2))
-    table = next(table for table in report.tables if "where the paths come from" in table.title)
-    assert len(table.rows) == 4 and {row["largest difference of a split"] for row in table.rows} == {"0"}
+    table = next(table for table in report.tables if "source of the paths" in table.title)
+    assert len(table.rows) == 4 and {row["largest difference on a split"] for row in table.rows} == {"0"}
     assert "the same to the last digit" in report.html()
 
 
@@ -192,8 +192,8 @@ def test_other_structures_give_other_errors(small, monkeypatch):
     monkeypatch.setattr(protocol, "load_nci_cancer", lambda: small)
     monkeypatch.setattr(protocol, "load_nci_smiles", lambda nsc: [SMILES[i] for i in nsc])
     report = run(page.STUDY, page.STUDY.plan(repeat=2))
-    table = next(table for table in report.tables if "where the paths come from" in table.title)
-    assert all(float(row["largest difference of a split"]) > 0 for row in table.rows)
+    table = next(table for table in report.tables if "source of the paths" in table.title)
+    assert all(float(row["largest difference on a split"]) > 0 for row in table.rows)
     assert "at most" in report.html() and "the same to the last digit" not in report.html()
 
 
@@ -217,12 +217,14 @@ def test_page(small, monkeypatch):
     for row in paired.rows:
         mine = [float(r[row["coupled by"]]) for r in splits.rows if r["outputs"] == row["outputs"]]
         assert row["coupled"].mean == pytest.approx(np.mean(mine), abs=0.01)
-    assert any("What the paper says" in title for title in titles)
+    assert any("Statements of the paper" in title for title in titles)
     assert sum(isinstance(item, Figure) for item in report.items) == 9
     assert "Holm" in report.html()
     assert "not computed from the structures of the molecules. there is no smiles.tsv.gz" in report.html()
-    assert not any("where the paths come from" in title for title in titles)
-    assert steps[-1] == (36, 36), "two outputs, two fractions, three splits; swept, compared, compared when centred"
+    assert not any("source of the paths" in title for title in titles)
+    assert steps[-1] == (36, 36), (
+        "two outputs, two fractions, three splits; a sweep, a comparison, a comparison on centred outputs"
+    )
 
 
 def test_real_molecules_behave_as_when_the_data_was_checked():

@@ -1,1 +1,1 @@
-"""Molecules against cancer cell lines."""
+"""Multi-task regression: activity of molecules against cancer cell lines."""

@@ -1,4 +1,4 @@
-"""B16 Figures 6 and 7 drawn again, and what the paper says of them beside what we find."""
+"""B16 Figures 6 and 7, and the statements of the paper about them compared with our results."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import numpy as np
 from iokr.apps.report import INK, OURS, THEIRS, Figure, Spread, Table, plot
 from iokr.apps.report.figures import Canvas
 from iokr_lab.study import Results
-from iokr_lab.tasks.protocol import FRACTIONS, LAMBDA2, OUTPUTS, STRENGTHS, Matrix, Swept
+from iokr_lab.tasks.protocol import FRACTIONS, LAMBDA2, OUTPUTS, TASK_WEIGHTS, Matrix, Sweep
 
 __all__ = ["Errors", "claims_table", "figure6", "figure7", "figure7_table", "sweep_table", "swept_errors"]
 
-Setting = tuple[str, float]  # outputs and fraction labelled
-Errors = dict[tuple[str, float, int, float, float, str], Matrix]  # …, model, λ₂, μ_t, metric: a value per split
+Setting = tuple[str, float]  # outputs and labelled fraction
+Errors = dict[tuple[str, float, int, float, float, str], Matrix]  # …, model, λ₂, μ_t, metric → a value per split
 
 BEST = 0.8  # μ_t of model 2 in Figure 7
 _METRIC = {"y": "on y", "published": "published metric"}
@@ -30,9 +30,9 @@ _MODELS = (
 
 
 def swept_errors(results: Results) -> Errors:
-    """A value per split of every point of the grid."""
+    """The error of every point of the grid, a value per split."""
     found: dict[Any, list[float]] = defaultdict(list)
-    for case, cell in results.of(Swept).items():
+    for case, cell in results.of(Sweep).items():
         for *point, on_y, published in cell["errors"]:
             for metric, error in (("y", on_y), ("published", published)):
                 found[case.outputs, case.fraction, *point, metric].append(error)
@@ -40,7 +40,7 @@ def swept_errors(results: Results) -> Errors:
 
 
 def claims_table(errors: Errors) -> Table:
-    """What the text says of Figures 6 and 7, and whether our runs show it, in the published metric and on y."""
+    """The statements of the paper on Figures 6 and 7, and whether they hold here in the published metric and on y."""
 
     def mean(setting: Setting, model: int, lam2: float, mu_t: float, metric: str) -> float:
         return float(errors[*setting, model, lam2, mu_t, metric].mean())
@@ -63,10 +63,10 @@ def claims_table(errors: Errors) -> Table:
         best = {**one, "2": two}
         return " < ".join(sorted(best, key=lambda model: best[model]))
 
-    def row(setting: Setting, said: str, find: Callable[[str], str]) -> dict[str, str]:
+    def row(setting: Setting, statement: str, find: Callable[[str], str]) -> dict[str, str]:
         kind, fraction = setting
         found = {_METRIC[metric]: find(metric) for metric in ("published", "y")}
-        return {"outputs": kind, "labelled": f"{fraction:.0%}", "published, in words": said, **found}
+        return {"outputs": kind, "labelled": f"{fraction:.0%}", "statement of the paper": statement, **found}
 
     rows = []
     for kind in OUTPUTS:
@@ -76,10 +76,10 @@ def claims_table(errors: Errors) -> Table:
             rows.append(row((kind, fraction), helps, partial(unlabelled, *at)))
             lowers = f"μ_t = {mu_t:g} lowers the error of model {model}, supervised"
             rows.append(row((kind, fraction), lowers, partial(coupling, *at)))
-        for fraction, said in zip(FRACTIONS, ("2 best", "1 and 2 alike", "1 clearly best"), strict=False):
-            rows.append(row((kind, fraction), f"order of the models: {said}", partial(order, (kind, fraction))))
+        for fraction, best in zip(FRACTIONS, ("2 best", "1 and 2 equal", "1 clearly best"), strict=False):
+            rows.append(row((kind, fraction), f"order of the models: {best}", partial(order, (kind, fraction))))
     note = f"Models at their best λ₂; model 1 at μ_t = 1, model 2 at μ_t = {BEST:g}, as in Figure 7."
-    return Table("What the paper says of Figures 6 and 7, and what we find", rows, note=note, ours=("on y",))
+    return Table("Statements of the paper on Figures 6 and 7, and our results", rows, note=note, ours=("on y",))
 
 
 def _yes(found: object) -> str:
@@ -96,7 +96,7 @@ def figure7_table(errors: Errors) -> Table:
             best = min(found, key=lambda one: float(one.mean()))
             row[f"{name}, best λ₂"] = Spread.of(best, digits=2)
         rows.append(row)
-    return Table("Figure 7 in figures: supervised, and at the best λ₂ of the grid", rows, ours=("on y, best λ₂",))
+    return Table("Figure 7 in numbers: supervised, and at the best λ₂ of the grid", rows, ours=("on y, best λ₂",))
 
 
 def sweep_table(errors: Errors) -> Table:
@@ -113,11 +113,11 @@ def sweep_table(errors: Errors) -> Table:
         for (kind, fraction, model, lam2, mu_t, metric), found in errors.items()
         if metric == "y"
     ]
-    return Table("The whole grid (model 0 is μ_t = 0)", rows, folded=True)
+    return Table("The complete grid (model 0 is μ_t = 0)", rows, folded=True)
 
 
 def figure6(errors: Errors, kind: str, model: int) -> Figure:
-    task_weights = STRENGTHS if model == 2 else (0.0, BEST, 1.0)
+    task_weights = TASK_WEIGHTS if model == 2 else (0.0, BEST, 1.0)
     lines = [
         Line(model, mu_t, OURS, "-", 0.3 + 0.7 * i / max(1, len(task_weights) - 1), f"μₜ = {mu_t:g}")
         for i, mu_t in enumerate(task_weights)
@@ -145,7 +145,7 @@ class Line(NamedTuple):
 
 
 def _panels(errors: Errors, kind: str, metric: str, lines: list[Line], scale: str, caption: str) -> Figure:
-    """A panel per fraction of labelled molecules; λ₂ on a logarithmic axis, 0 one step to the left."""
+    """A panel per fraction of labelled molecules; λ₂ on a logarithmic axis, with 0 at the left."""
     logs = [float(np.log10(lam2)) for lam2 in LAMBDA2[1:]]
     places = [logs[0] - 1.5, *logs]
     labels = ["0", *(f"{lam2:.0e}".replace("e-0", "e−") for lam2 in LAMBDA2[1:])]

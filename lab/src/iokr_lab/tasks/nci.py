@@ -1,7 +1,7 @@
-"""B16 Figures 6 and 7: activity of molecules against 59 cancer cell lines, tasks that should help each other.
+"""B16 Figures 6 and 7: activity of molecules against 59 cancer cell lines with coupled tasks.
 
-Run as published over λ₂ and μ_t, errors in the published metric beside errors on y; then every parameter chosen on the
-labelled molecules, coupled tasks against independent ones, split by split.
+The published grid over λ₂ and μ_t, with errors in the published metric and on y; and coupled against independent tasks
+with all parameters chosen on the labelled molecules, split by split.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from iokr_lab.tasks.protocol import ALONE, FRACTIONS, LAMBDA2, LEARNED, MEAN, ME
 __all__ = ["STUDY"]
 
 COUPLED = (SIMILAR, LEARNED)
-HEADLINE = ("±1", True)  # outputs as in the data author's own table, with an intercept
+HEADLINE = ("±1", True)  # outputs as in the table of the authors of the data, with an intercept
 SETTINGS = tuple(itertools.product(OUTPUTS, (False, True)))  # outputs, centred
-Gains = dict[tuple[str, bool], list[Matrix]]  # model 0: for each λ₂ a value per split
+Gains = dict[tuple[str, bool], list[Matrix]]  # errors of model 0: setting → λ₂ → a value per split
 
 
 def page(results: Results, plan: Plan, data: protocol.Data) -> Report:
-    """Coupled against independent tasks with every parameter chosen on the labelled part, then Figures 6 and 7."""
+    """Coupled against independent tasks with all parameters chosen on the labelled part, then Figures 6 and 7."""
     errors = swept_errors(results)
     gains = _gains(results, errors)
     seeds = range(plan.seed, plan.seed + plan.repeat)
     n, d = data.nci.score.shape
     return Report(
-        "NCI-Cancer: 59 cell lines that should help each other",
+        "NCI-Cancer: 59 coupled cell lines",
         _summary(results),
         (
             Text("Coupled against independent tasks", (_CHOICE, _verdict(results))),
             _paired_table(results),
             _paired_figure(results),
             _splits_table(results, seeds),
-            Text("Where coupling does not help", (_cause(results),)),
+            Text("Outputs on which coupling does not help", (_cause(results),)),
             _cause_table(results),
             _fractions_table(results),
             Text("Figures 6 and 7 as published", (_PROTOCOL, _metrics(errors))),
@@ -51,22 +51,23 @@ def page(results: Results, plan: Plan, data: protocol.Data) -> Report:
             *(figure6(errors, kind, model) for kind in OUTPUTS for model in (2, 1)),
             *(figure7(errors, kind, metric) for kind in OUTPUTS for metric in ("published", "y")),
             figure7_table(errors),
-            Text("What the unlabelled molecules give", (_intercept(gains),)),
+            Text("Effect of the unlabelled molecules", (_intercept(gains),)),
             _centred_table(gains),
             sweep_table(errors),
-            Text("From structures", (_structures(results, data),)),
+            Text("Kernel from structures", (_structures(data),)),
             *_structures_tables(results),
             _chosen_table(results),
         ),
         (
             f"Errors are means over the unlabelled molecules of the squared norm over {d} cell lines. {n} molecules "
-            f"(the paper has 2303), {plan.repeat} random choices of the labelled ones, seeds {seeds[0]} to "
-            f"{seeds[-1]}; ± is the standard deviation over them.",
-            "p: paired t-test over the splits, two-sided; Holm's correction is over all comparisons of the table. The "
-            "labelled molecules are drawn anew for every split, so p is about these molecules, not about others.",
-            "The paper prints no number, only curves, and does not say whether outputs are ±1 or scores: both are run.",
-            "M_pq = exp(−γ‖Yᵖ − Y^q‖²) from the labelled outputs, 1/γ the median of these squared distances; the paper "
-            "takes γ from an information criterion that it does not define.",
+            f"(the paper has 2303), {plan.repeat} random draws of the labelled ones, seeds {seeds[0]} to {seeds[-1]}; "
+            "± is the standard deviation over them.",
+            "p: paired t-test over the splits, two-sided; Holm's correction is over all comparisons of a table. The "
+            "labelled molecules are drawn independently for every split, so p concerns these molecules, not others.",
+            "The paper prints curves without numbers, and does not state whether outputs are ±1 or scores: both are "
+            "run.",
+            "M_pq = exp(−γ‖Yᵖ − Y^q‖²) from the labelled outputs, with 1/γ the median of these squared distances; the "
+            "paper chooses γ by an information criterion that it does not define.",
         ),
     )
 
@@ -74,7 +75,7 @@ def page(results: Results, plan: Plan, data: protocol.Data) -> Report:
 def _of(results: Results, kind: str, centred: bool, method: str, what: str = "error", at: int = 0) -> Matrix:
     """A value per split, at the smallest fraction or another."""
     same: dict[str, Any] = {"outputs": kind, "centred": centred, "fraction": FRACTIONS[at]}
-    return np.array(results.numbers(protocol.Compared, f"{what}.{method}", **same))
+    return np.array(results.numbers(protocol.Comparison, f"{what}.{method}", **same))
 
 
 def _gain(results: Results, kind: str, centred: bool, method: str, what: str = "error", at: int = 0) -> Difference:
@@ -88,7 +89,7 @@ def _gains(results: Results, errors: Errors) -> Gains:
     """Model 0 at the smallest fraction, on outputs as they are and centred."""
     gains: Gains = {}
     for kind, centred in SETTINGS:
-        found = np.array(results.numbers(protocol.Swept, "centred", outputs=kind, fraction=FRACTIONS[0]))
+        found = np.array(results.numbers(protocol.Sweep, "centred", outputs=kind, fraction=FRACTIONS[0]))
         as_they_are = [errors[kind, FRACTIONS[0], 1, lam2, 0.0, "y"] for lam2 in LAMBDA2]
         gains[kind, centred] = list(found.T) if centred else as_they_are
     return gains
@@ -97,10 +98,10 @@ def _gains(results: Results, errors: Errors) -> Gains:
 # --------------------------------------------------------------------------------------------------------------- text
 
 _CHOICE = (
-    "Supervised, Tanimoto kernel. `alpha`, and the task_weight of the coupling, are chosen by exact leave-one-out on "
-    "the labelled molecules, from the same grid of alphas for every method; the unlabelled ones are only used to "
-    f"measure. “{ALONE}” shares one alpha between all tasks, “{OWN}” gives each task its own. “{SIMILAR}” is the "
-    f"paper's model 2 with the similarity of labelled outputs, “{LEARNED}” learns the operator instead."
+    "Supervised models with the Tanimoto kernel. `alpha` and the task weight of the coupling are chosen by exact "
+    "leave-one-out on the labelled molecules, from the same grid of alphas for every method; the unlabelled molecules "
+    f"are used for evaluation only. “{ALONE}” uses one alpha for all tasks, “{OWN}” one per task. “{SIMILAR}” is the "
+    f"paper's model 2 with the similarity of labelled outputs, “{LEARNED}” learns the operator."
 )
 _PROTOCOL = (
     f"λ₁ = {protocol.LAMBDA1:g}, transductive, the graph of {protocol.NEIGHBORS} nearest neighbours of the Tanimoto "
@@ -114,17 +115,18 @@ def _metrics(errors: Errors) -> str:
     plain = errors["±1", FRACTIONS[0], 1, 0.0, 0.0, "published"].mean()
     metric = errors["±1", FRACTIONS[0], 1, 0.0, 1.0, "published"].mean()
     return (
-        "The published error of model 1 is measured in the metric A₁, which changes with μ_t and is another one than "
-        "that of models 0 and 2. On y, model 1 predicts exactly what model 0 predicts, whatever μ_t: a curve of model "
-        "1 over μ_t shows how the ruler changes, not how predictions do. In the paper that curve falls. Here it rises, "
-        f"with {FRACTIONS[0]:.0%} labelled and outputs ±1 from {plain:.1f} at μ_t = 0 to {metric:.0f} at μ_t = 1: the "
-        "errors on a molecule mostly agree in sign over the lines, and a similarity M with ones on its diagonal and no "
-        "negative entry then adds them up. To fall, M must be scaled in a way that the paper does not describe."
+        "The published error of model 1 uses the metric A₁, which depends on μ_t and differs from that of models 0 and "
+        "2. On y, model 1 makes exactly the predictions of model 0 for every μ_t: its curve over μ_t reflects the "
+        f"metric, not the predictions. In the paper this curve decreases. Here it increases, with {FRACTIONS[0]:.0%} "
+        f"labelled and outputs ±1 from {plain:.1f} at μ_t = 0 to {metric:.0f} at μ_t = 1: the errors of a molecule "
+        "have mostly the same sign over the cell lines, and a similarity M with unit diagonal and without negative "
+        "entries adds them up. For a decreasing curve, M would have to be scaled in a way that the paper does not "
+        "describe."
     )
 
 
 def _name(kind: str, centred: bool) -> str:
-    return f"{kind}, {'centred' if centred else 'as they are'}"
+    return f"{kind}, {'centred' if centred else 'not centred'}"
 
 
 def _summary(results: Results) -> str:
@@ -132,12 +134,12 @@ def _summary(results: Results) -> str:
     for method in COUPLED:
         gain = _gain(results, *HEADLINE, method)
         error = _of(results, *HEADLINE, method).mean()
-        parts.append(f"{method} {error:.2f} (ahead in {gain.wins} of {gain.n}{_p(gain)})")
+        parts.append(f"{method} {error:.2f} (wins {gain.wins} of {gain.n}{_p(gain)})")
     alone = _of(results, *HEADLINE, ALONE).mean()
     return (
         f"Mean squared error on y with {FRACTIONS[0]:.0%} of the molecules labelled, outputs {_name(*HEADLINE)}: "
-        f"independent tasks {alone:.2f}, {' and '.join(parts)}. Output coupling as in the paper's model 1 changes "
-        "nothing on y."
+        f"independent tasks {alone:.2f}, {' and '.join(parts)}. Output coupling as in the paper's model 1 has no "
+        "effect on y."
     )
 
 
@@ -148,60 +150,60 @@ def _p(found: Difference) -> str:
 def _verdict(results: Results) -> str:
     keys = list(itertools.product(SETTINGS, COUPLED))
     gains = [_gain(results, *setting, method) for setting, method in keys]
-    lists: dict[str, list[str]] = {"Better": [], "Worse": [], "Undecided": []}
+    lists: dict[str, list[str]] = {"Better": [], "Worse": [], "Not significant": []}
     for (setting, method), gain, p in zip(keys, gains, holm([gain.p for gain in gains]), strict=True):
-        word = "Undecided" if not p <= 0.05 else "Better" if gain.mean > 0 else "Worse"
-        lists[word].append(f"{method} on {_name(*setting)}")
-    return f"At {FRACTIONS[0]:.0%} labelled, at the 5 % level after correction. " + " ".join(
-        f"{word}: {'; '.join(names)}." for word, names in lists.items() if names
-    )
+        verdict = "Not significant"
+        if p <= 0.05:
+            verdict = "Better" if gain.mean > 0 else "Worse"
+        lists[verdict].append(f"{method} on {_name(*setting)}")
+    parts = [f"{verdict}: {'; '.join(names)}." for verdict, names in lists.items() if names]
+    return f"{FRACTIONS[0]:.0%} labelled, at the 5 % level after correction. {' '.join(parts)}"
 
 
 def _cause(results: Results) -> str:
-    setting = "score", True
+    setting = ("score", True)
     chosen = -_gain(results, *setting, SIMILAR, "error").mean
-    best = -_gain(results, *setting, SIMILAR, "best").mean
+    best = _gain(results, *setting, SIMILAR, "best")
     lost = (_of(results, *setting, ALONE) - _of(results, *setting, ALONE, "best")).mean()
     return (
-        f"On centred scores coupling changes the error by {chosen:+.2f}. The scores of a molecule against the 59 lines "
-        "are nearly one number, so there is little that one task could tell another, and the choice of parameters from "
-        f"{FRACTIONS[0]:.0%} of the molecules costs more than that: {lost:.2f} for independent tasks alone. When the "
-        "parameters are the best ones for the unlabelled molecules, for both models alike, the difference is "
-        f"{best:+.2f}{_p(_gain(results, *setting, SIMILAR, 'best'))}. Nothing but the choice of parameters changes "
-        "between the two rows of each pair."
+        f"On centred scores, coupling changes the error by {chosen:+.2f}. The scores of a molecule are nearly equal "
+        f"for the 59 cell lines, so tasks share little information, and the choice of parameters on {FRACTIONS[0]:.0%} "
+        f"of the molecules costs more: {lost:.2f} for independent tasks. With the best parameters for the unlabelled "
+        f"molecules in both models, the difference is {-best.mean:+.2f}{_p(best)}. The two rows of each pair differ "
+        "only in the choice of parameters."
     )
 
 
 def _intercept(gains: Gains) -> str:
-    rows = [
-        f"{_name(*setting)}: {errors[0].mean():.2f} without, {min(error.mean() for error in errors[1:]):.2f} with"
-        for setting, errors in gains.items()
-    ]
+    rows = []
+    for setting, errors in gains.items():
+        best = min(error.mean() for error in errors[1:])
+        rows.append(f"{_name(*setting)}: {errors[0].mean():.2f} without, {best:.2f} with")
     return (
-        f"The paper finds that unlabelled molecules lower the error. Model 0 at its best λ₂ > 0: {'; '.join(rows)}. "
-        "Where they help, it is as an intercept: the graph penalty leaves constant functions free, while λ₁‖h‖² "
-        "shrinks h towards zero, far from scores near six. Centring the outputs does the same without any unlabelled "
-        "molecule."
+        f"In the paper unlabelled molecules lower the error. Model 0 at its best λ₂ > 0: {'; '.join(rows)}. If they "
+        "help, it is by acting as an intercept: the graph penalty does not penalise constant functions, while λ₁‖h‖² "
+        "shrinks h towards zero, far from scores near six. Centring the outputs has the same effect without unlabelled "
+        "molecules."
     )
 
 
-def _structures(results: Results, data: protocol.Data) -> str:
+def _structures(data: protocol.Data) -> str:
     if isinstance(data.structures, str):
         return f"The kernel was not computed from the structures of the molecules. {data.structures}"
     apart = float(np.abs(data.structures - data.modes.K).max())
     kernel = f"TanimotoOf(Paths({protocol.BONDS}))"
-    same = "the same to the last digit" if apart == 0 else f"at most {apart:.2g} apart"
+    comparison = "identical" if apart == 0 else f"different by at most {apart:.2g}"
     return (
-        f"The kernel so far is that of the features of `nci_cancer/paths.npz`. `{kernel}` reads the molecules' SMILES "
-        f"instead; over all pairs of the {len(data.modes.K)} molecules the two kernels are {same}. Below, errors of "
-        "independent tasks with either."
+        f"The kernel above uses the features of `nci_cancer/paths.npz`. `{kernel}` computes it from the molecules' "
+        f"SMILES; over all pairs of the {len(data.modes.K)} molecules the two kernels are {comparison}. The table "
+        "shows errors of independent tasks with both."
     )
 
 
 # ------------------------------------------------------------------------------------------------------------- tables
 
 
-_ANEW = "The labelled molecules are drawn anew for every split, so there is nothing to correct for (ρ = 0)."
+_INDEPENDENT = "The labelled molecules are drawn independently for every split, so no correction is needed (ρ = 0)."
 
 
 def _comparison(
@@ -210,7 +212,8 @@ def _comparison(
     """A row of a paired table: the two errors and their difference."""
     alone = Spread.of(_of(results, *setting, ALONE, what), digits=2)
     coupled = Spread.of(_of(results, *setting, method, what), digits=2)
-    return {"outputs": _name(*setting), **more, ALONE: alone, name: coupled}, _gain(results, *setting, method, what)
+    row = {"outputs": _name(*setting), **more, ALONE: alone, name: coupled}
+    return row, _gain(results, *setting, method, what)
 
 
 def _paired_table(results: Results) -> Table:
@@ -219,7 +222,7 @@ def _paired_table(results: Results) -> Table:
         for setting, method in itertools.product(SETTINGS, COUPLED)
     ]
     title = f"{FRACTIONS[0]:.0%} labelled, mean squared error on y: independent minus coupled"
-    return paired(title, rows, note=_ANEW, digits=2, ours=("difference",))
+    return paired(title, rows, note=_INDEPENDENT, digits=2, ours=("difference",))
 
 
 def _splits_table(results: Results, seeds: range) -> Table:
@@ -237,15 +240,15 @@ def _splits_table(results: Results, seeds: range) -> Table:
 
 
 def _cause_table(results: Results) -> Table:
-    ways = {"error": "leave-one-out on the labelled", "best": "the unlabelled themselves"}
+    ways = {"error": "labelled molecules, by leave-one-out", "best": "unlabelled molecules"}
     rows = [
         _comparison(results, setting, SIMILAR, what, SIMILAR, **{"parameters chosen on": way})
         for setting in SETTINGS
         for what, way in ways.items()
     ]
-    note = "The second row of each pair is no method, as it looks at the answers; it says what there is to gain."
-    title = f"One cause alone: who chooses the parameters, {FRACTIONS[0]:.0%} labelled"
-    return paired(title, rows, note=f"{note} {_ANEW}", digits=2, ours=("difference",))
+    note = "The second row of each pair uses the test outputs; it shows the possible gain and is not a method."
+    title = f"Effect of the choice of parameters, {FRACTIONS[0]:.0%} labelled"
+    return paired(title, rows, note=f"{note} {_INDEPENDENT}", digits=2, ours=("difference",))
 
 
 def _fractions_table(results: Results) -> Table:
@@ -258,7 +261,11 @@ def _fractions_table(results: Results) -> Table:
             p = _gain(results, *setting, method, at=at).p
             row[f"p, {method}"] = None if math.isnan(p) else f"{p:.1g}"
         rows.append(row)
-    return Table("All shares: mean squared error on y, parameters chosen on the labelled", rows, ours=COUPLED)
+    return Table(
+        "All labelled fractions: mean squared error on y, parameters chosen on the labelled molecules",
+        rows,
+        ours=COUPLED,
+    )
 
 
 def _centred_table(gains: Gains) -> Table:
@@ -273,7 +280,7 @@ def _centred_table(gains: Gains) -> Table:
 
 
 def _structures_tables(results: Results) -> list[Table]:
-    """Errors with the shipped features and from structures, if that was run."""
+    """Errors with the features of the data set and from structures, if the latter was run."""
     if not results.of(protocol.FromStructures):
         return []
     rows = []
@@ -283,12 +290,12 @@ def _structures_tables(results: Results) -> list[Table]:
         rows.append(
             {
                 "outputs": _name(kind, centred),
-                "shipped features": Spread.of(shipped, digits=2),
+                "features of the data set": Spread.of(shipped, digits=2),
                 "from structures": Spread.of(ours, digits=2),
-                "largest difference of a split": f"{np.abs(ours - shipped).max():.2g}",
+                "largest difference on a split": f"{np.abs(ours - shipped).max():.2g}",
             }
         )
-    title = f"Independent tasks by where the paths come from: mean squared error on y, {FRACTIONS[0]:.0%} labelled"
+    title = f"Independent tasks by source of the paths: mean squared error on y, {FRACTIONS[0]:.0%} labelled"
     return [Table(title, rows, ours=("from structures",))]
 
 
@@ -301,14 +308,14 @@ def _chosen_table(results: Results) -> Table:
             "alpha": alpha,
             "μ_t": cell["task_weight"][method] if method == SIMILAR else None,
         }
-        for case, cell in results.of(protocol.Compared).items()
+        for case, cell in results.of(protocol.Comparison).items()
         for method, alpha in cell["alpha"].items()
     ]
     return chosen(
         pd.DataFrame(every),
         by={name: name for name in ("outputs", "labelled", "method")},
         what={name: name for name in ("alpha", "μ_t")},
-        title="What was chosen: median (smallest to largest) over the splits",
+        title="Chosen parameters: median (smallest to largest) over the splits",
         numbers="range",
     )
 
@@ -331,7 +338,8 @@ def _paired_figure(results: Results) -> Figure:
         canvas.legend(loc="outside upper center", ncols=2)
 
     caption = (
-        f"{FRACTIONS[0]:.0%} labelled: what coupling gains, a stroke per split, a dot at the mean; right of 0 it helps."
+        f"{FRACTIONS[0]:.0%} labelled: gain by coupling, a mark per split, dots at the means; positive values favour "
+        "coupling."
     )
     return plot(draw, caption=caption, size=(4.8, 3.4))
 

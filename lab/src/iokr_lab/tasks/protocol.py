@@ -1,4 +1,4 @@
-"""B16 section 6.2 as a protocol: models 0, 1, 2 over λ₂ and μ_t, and models that choose for themselves."""
+"""B16 section 6.2: models 0, 1, 2 over λ₂ and μ_t, and models that choose their parameters."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ Rows = NDArray[np.intp]
 FRACTIONS = (0.05, 0.10, 0.20)
 LAMBDA1 = 1.0
 LAMBDA2 = (0.0, 1e-8, 1e-6, 1e-5, 1e-4)
-STRENGTHS = (0.0, 0.4, 0.8, 0.95)
+TASK_WEIGHTS = (0.0, 0.4, 0.8, 0.95)
 NEIGHBORS = 50
 POWER = 5
 BONDS = 6
 OUTPUTS = {"±1": "active or not, +1 or −1", "score": "−log₁₀ GI50, the activity score over ten"}
 
 ALPHAS = tuple(float(f"{alpha:.3g}") for alpha in np.logspace(-2, 3, 16))
-COUPLINGS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 0.99)  # of models that choose for themselves
+COUPLINGS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 0.99)  # task weights of models that choose their parameters
 ALONE = "independent"
 OWN = "independent, own alpha each"
 SIMILAR = "estimated similarity"
@@ -53,20 +53,23 @@ METHODS = (MEAN, ALONE, OWN, SIMILAR, LEARNED)
 
 def outputs(data: NCICancer, kind: str) -> Matrix:
     """±1, or −log₁₀ GI50."""
-    return np.where(data.active, 1.0, -1.0) if kind == "±1" else data.score / 10
+    if kind == "±1":
+        return np.where(data.active, 1.0, -1.0)
+    return data.score / 10
 
 
 def split(n: int, fraction: float, seed: int) -> tuple[Rows, Rows]:
-    """Labelled and unlabelled rows; a larger fraction holds a smaller one of the same seed."""
+    """Labelled and unlabelled rows; a larger fraction includes a smaller one of the same seed."""
     order = np.random.default_rng(seed).permutation(n)
     labelled = round(fraction * n)
     return order[:labelled], order[labelled:]
 
 
 def mse(H: Matrix, Y: Matrix, A: Matrix | None = None) -> float:
-    """(1/u) Σ ‖h(x_i) − y_i‖², in the metric A when one is given."""
+    """(1/u) Σ ‖h(x_i) − y_i‖², in the metric A if it is given."""
     R = H - Y
-    return float(np.mean(np.sum(R * (R if A is None else R @ A), axis=1)))
+    RA = R if A is None else R @ A
+    return float(np.mean(np.sum(R * RA, axis=1)))
 
 
 # ------------------------------------------------------------------------------------------------------- the molecules
@@ -74,9 +77,9 @@ def mse(H: Matrix, Y: Matrix, A: Matrix | None = None) -> float:
 
 @dataclass(frozen=True)
 class Modes:
-    """K = Z Zᵀ with Zᵀ(penalty)Z diagonal: one decomposition for every labelled set, every λ and every task operator.
+    """K = Z Zᵀ with diagonal Zᵀ(penalty)Z: one decomposition for every labelled set, every λ and every task operator.
 
-    The graph is over all molecules, whichever are labelled, so h with kernel g k, at λ and μ, is that of the kernel
+    The graph is over all molecules, labelled or not, so h with kernel g k, at λ and μ, is that of the kernel
     Z diag(g/(λ + μgw)) Zᵀ on the labelled rows.
     """
 
@@ -85,7 +88,7 @@ class Modes:
     w: NDArray[np.float64]
 
     def predict(self, rows: Rows, Y: Matrix, others: Rows, mu: float, A: Matrix, lam: float = LAMBDA1) -> Matrix:
-        """h at `others` from the targets of `rows`, with the operator A between tasks."""
+        """h at `others` from the targets of `rows` with the operator A between tasks."""
         gamma, E = np.linalg.eigh(A)
         Z = self.Z[rows]
         T = Y @ E
@@ -99,10 +102,10 @@ class Modes:
         return np.asarray(self.Z[others] @ (spectrum @ E.T))
 
     def kernels(self, rows: Rows, x: Matrix, mu: float) -> Iterator[Matrix]:
-        """Z diag(1/(x + μw)) Zᵀ on the labelled rows for each x = λ/g, descending; the last is far from the others.
+        """Z diag(1/(x + μw)) Zᵀ on the labelled rows for each x = λ/g in descending order.
 
-        As functions of log x the entries are analytic in a strip of half width π, so Chebyshev interpolation gives all
-        but the last to 1e-10 from a dozen of them.
+        As functions of log x the entries are analytic in a strip of half width π, so Chebyshev interpolation gives them
+        to 1e-10 from a dozen matrices. The last x is far from the others and is computed directly.
         """
         if mu == 0:
             plain = self.K[np.ix_(rows, rows)]
@@ -115,10 +118,13 @@ class Modes:
             return np.asarray(half @ half.T)
 
         some = np.log(x[:-1])
-        low, high = (some.min(), some.max()) if len(some) else (0.0, 0.0)
+        low = float(some.min()) if len(some) else 0.0
+        high = float(some.max()) if len(some) else 0.0
         middle = (low + high) / 2
         half = (high - low) / 2
-        needed = int(np.ceil(np.log(1e10) / np.arcsinh(np.pi / half))) + 1 if half else 1
+        needed = 1
+        if half > 0:
+            needed = int(np.ceil(np.log(1e10) / np.arcsinh(np.pi / half))) + 1
         if needed < len(some):
             nodes = np.cos(np.pi * (np.arange(needed) + 0.5) / needed)
             basis = BarycentricInterpolator(nodes, np.eye(needed))((some - middle) / half)
@@ -130,7 +136,7 @@ class Modes:
 
 
 def molecules(data: NCICancer) -> Modes:
-    """Tanimoto kernel of the paths, and L⁵ of its graph of 50 nearest neighbours."""
+    """The Tanimoto kernel of the paths, and L⁵ of its graph of 50 nearest neighbours."""
     kernel = Tanimoto().fit(data.paths)
     R = kernel.represent(data.paths)
     gram = kernel.gram(R)
@@ -147,7 +153,7 @@ def molecules(data: NCICancer) -> Modes:
 
 @dataclass(frozen=True)
 class Data:
-    """The molecules, the decomposition that all splits share, and the same kernel from structures, or why it is not."""
+    """Molecules, the shared decomposition, and the kernel from structures or the reason why it is missing."""
 
     nci: NCICancer
     modes: Modes
@@ -155,13 +161,13 @@ class Data:
 
 
 def load(plan: Plan) -> Data:
-    """The data, the kernel of the molecules and the spectrum of its graph."""
+    """The data, the kernel of the molecules and the decomposition with its graph."""
     nci = load_nci_cancer()
     return Data(nci, molecules(nci), kernel_of_structures(nci))
 
 
 def kernel_of_structures(data: NCICancer) -> Matrix | str:
-    """The Tanimoto kernel of paths of up to six bonds, read from the molecules' structures; or a line why not."""
+    """The Tanimoto kernel of paths of up to six bonds, computed from structures; or the reason why it is missing."""
     try:
         rdkit_version()
         smiles = load_nci_smiles(data.nsc)
@@ -172,8 +178,8 @@ def kernel_of_structures(data: NCICancer) -> Matrix | str:
 
 
 @dataclass(frozen=True)
-class Swept(Case):
-    """Figures 6 and 7 on one split: λ₁ = 1, outputs as they are, every model over λ₂ and μ_t."""
+class Sweep(Case):
+    """Figures 6 and 7 on one split: λ₁ = 1, outputs not centred, every model over λ₂ and μ_t."""
 
     outputs: str
     fraction: float
@@ -181,8 +187,8 @@ class Swept(Case):
 
 
 @dataclass(frozen=True)
-class Compared(Case):
-    """Supervised, λ and the coupling chosen on the labelled molecules of one split alone."""
+class Comparison(Case):
+    """Supervised models with λ and coupling chosen on the labelled molecules of one split."""
 
     outputs: str
     centred: bool
@@ -192,7 +198,7 @@ class Compared(Case):
 
 @dataclass(frozen=True)
 class FromStructures(Case):
-    """Independent tasks at the smallest fraction, as `Compared`, with the kernel computed from structures."""
+    """Independent tasks at the smallest fraction, as in `Comparison`, with the kernel computed from structures."""
 
     outputs: str
     centred: bool
@@ -203,17 +209,16 @@ class FromStructures(Case):
 
 
 def cases(plan: Plan, data: Data) -> list[Case]:
-    """Every split of all parts."""
+    """Every split of all three kinds of cases."""
     splits = range(plan.repeat)
-    from_structures = [] if isinstance(data.structures, str) else itertools.product(OUTPUTS, (False, True), splits)
-    return [
-        *(Swept(*case) for case in itertools.product(OUTPUTS, FRACTIONS, splits)),
-        *(Compared(*case) for case in itertools.product(OUTPUTS, (False, True), FRACTIONS, splits)),
-        *(FromStructures(*case) for case in from_structures),
-    ]
+    found: list[Case] = [Sweep(*case) for case in itertools.product(OUTPUTS, FRACTIONS, splits)]
+    found += [Comparison(*case) for case in itertools.product(OUTPUTS, (False, True), FRACTIONS, splits)]
+    if not isinstance(data.structures, str):
+        found += [FromStructures(*case) for case in itertools.product(OUTPUTS, (False, True), splits)]
+    return found
 
 
-def work(case: Swept | Compared | FromStructures, plan: Plan, data: Data) -> dict[str, Any]:
+def work(case: Sweep | Comparison | FromStructures, plan: Plan, data: Data) -> dict[str, Any]:
     """Errors on the unlabelled molecules of the split."""
     Y = outputs(data.nci, case.outputs)
     if isinstance(case, FromStructures):
@@ -221,15 +226,16 @@ def work(case: Swept | Compared | FromStructures, plan: Plan, data: Data) -> dic
         assert not isinstance(data.structures, str)
         return alone(data.structures, Y, rows, others, case.centred)
     rows, others = split(len(Y), case.fraction, plan.seed + case.split)
-    if isinstance(case, Swept):
+    if isinstance(case, Sweep):
         return sweep(data.modes, Y, rows, others, case.fraction == FRACTIONS[0])
     return compare(data.modes, Y, rows, others, case.centred, case.fraction == FRACTIONS[0])
 
 
 def sweep(modes: Modes, Y: Matrix, rows: Rows, others: Rows, centred_too: bool) -> dict[str, Any]:
-    """Lists of model, λ₂, μ_t, error on y and error as published; and model 0 on centred outputs by λ₂.
+    """Lists of model, λ₂, μ_t, error on y and published error; and the errors of model 0 on centred outputs by λ₂.
 
-    Model 1 predicts the y of model 0, so its error on y is that of model 0; the published one is in the metric of M.
+    Model 1 makes the predictions of model 0, so both have the same error on y; its published error uses the metric of
+    M.
     """
     M = task_similarity(Y[rows])
     truth = Y[others]
@@ -239,11 +245,13 @@ def sweep(modes: Modes, Y: Matrix, rows: Rows, others: Rows, centred_too: bool) 
     centred = []
     for lam2 in LAMBDA2:
         alone = modes.predict(rows, Y[rows], others, 2 * lam2, identity)
-        for mu_t in (*STRENGTHS, 1.0):
+        for mu_t in (*TASK_WEIGHTS, 1.0):
             metric = mu_t * M + (1 - mu_t) * identity
             errors.append((1, lam2, mu_t, mse(alone, truth), mse(alone, truth, metric)))
-        for mu_t in STRENGTHS:
-            H = modes.predict(rows, Y[rows], others, 2 * lam2, task_operator(M, mu_t)) if mu_t else alone
+        for mu_t in TASK_WEIGHTS:
+            H = alone
+            if mu_t > 0:
+                H = modes.predict(rows, Y[rows], others, 2 * lam2, task_operator(M, mu_t))
             errors.append((2, lam2, mu_t, mse(H, truth), mse(H, truth)))
         if centred_too:
             H = modes.predict(rows, Y[rows] - mean, others, 2 * lam2, identity) + mean
@@ -251,11 +259,11 @@ def sweep(modes: Modes, Y: Matrix, rows: Rows, others: Rows, centred_too: bool) 
     return {"errors": errors, "centred": centred}
 
 
-# ------------------------------------------------------------------------------- models that choose for themselves
+# --------------------------------------------------------------------------------- models that choose their parameters
 
 
 def candidates(centred: bool) -> dict[str, MultiTaskCV]:
-    """Every method chooses its parameters by exact leave-one-out on the labelled molecules, from the same alphas."""
+    """The methods; each chooses its parameters by exact leave-one-out on the labelled molecules, same alphas."""
     shared: dict[str, Any] = {"alphas": ALPHAS, "embedding": Identity(centered=centred)}
     return {
         ALONE: MultiTaskCV(Precomputed(), task_weights=(0.0,), **shared),
@@ -265,7 +273,7 @@ def candidates(centred: bool) -> dict[str, MultiTaskCV]:
 
 
 def compare(modes: Modes, Y: Matrix, rows: Rows, others: Rows, centred: bool, smallest: bool) -> dict[str, Any]:
-    """Error on y and what was chosen, by method; at the smallest fraction also the best that could have been chosen."""
+    """Error on y and chosen parameters by method; at the smallest fraction also the best possible error."""
     K = modes.K[np.ix_(rows, rows)]
     K_new = modes.K[np.ix_(others, rows)]
     truth = Y[others]
@@ -274,10 +282,10 @@ def compare(modes: Modes, Y: Matrix, rows: Rows, others: Rows, centred: bool, sm
     models = {method: model.fit(K, Y[rows]) for method, model in candidates(centred).items()}
     error |= {method: mse(model.predict(K_new), truth) for method, model in models.items()}
     if smallest:
-        answers = Answers(K, K_new, Y[rows], centred)
-        error[OWN] = mse(answers.own_alphas(), truth)
+        grid = GridPredictions(K, K_new, Y[rows], centred)
+        error[OWN] = mse(grid.own_alphas(), truth)
         for method, task_weights in ((ALONE, (0.0,)), (SIMILAR, COUPLINGS)):
-            best[method] = min(mse(H, truth) for H in answers.at(task_weights))
+            best[method] = min(mse(H, truth) for H in grid.at(task_weights))
     return {
         "error": error,
         "best": best,
@@ -287,13 +295,13 @@ def compare(modes: Modes, Y: Matrix, rows: Rows, others: Rows, centred: bool, sm
 
 
 def alone(K: Matrix, Y: Matrix, rows: Rows, others: Rows, centred: bool) -> dict[str, Any]:
-    """Error on y of independent tasks with a kernel over all molecules, and the alpha that they chose."""
+    """Error on y of independent tasks with a kernel over all molecules, and the chosen alpha."""
     model = candidates(centred)[ALONE].fit(K[np.ix_(rows, rows)], Y[rows])
     return {"error": mse(model.predict(K[np.ix_(others, rows)]), Y[others]), "alpha": model.alpha_}
 
 
-class Answers:
-    """Predictions for the unlabelled molecules at every task_weight and alpha."""
+class GridPredictions:
+    """Predictions for the unlabelled molecules at every task weight and alpha."""
 
     def __init__(self, K: Matrix, K_new: Matrix, Y: Matrix, centred: bool) -> None:
         index = np.arange(len(K))
@@ -303,7 +311,7 @@ class Answers:
         self.tasks = TaskProblem(Problem(Precomputed(K).fit(index).gram(index), self.Y, Square(), 1.0))
 
     def at(self, task_weights: Sequence[float]) -> Iterator[Matrix]:
-        """h for each task_weight and alpha."""
+        """h for each task weight and alpha."""
         M = task_similarity(self.Y)
         for A in (task_operator(M, mu_t) for mu_t in task_weights):
             path = self.tasks.path(A)
@@ -311,9 +319,9 @@ class Answers:
                 yield self.K_new @ path.coefficients(self.Y, alpha) @ A + self.mean
 
     def own_alphas(self) -> Matrix:
-        """Independent tasks in every respect: each has the alpha with its own smallest leave-one-out error."""
+        """Independent tasks, each with the alpha of its own smallest leave-one-out error."""
         path = self.tasks.path(np.eye(self.Y.shape[1]))
         errors = [np.sum(path.loo_residuals(self.Y, alpha) ** 2, axis=0) for alpha in ALPHAS]
         best = np.argmin(errors, axis=0)
-        answers = list(self.at((0.0,)))
-        return np.stack([answers[i][:, j] for j, i in enumerate(best)], axis=1)
+        predicted = list(self.at((0.0,)))
+        return np.stack([predicted[i][:, j] for j, i in enumerate(best)], axis=1)
