@@ -21,7 +21,7 @@ from sklearn.base import clone
 
 from iokr import IOKR, load, save
 from iokr.decoders import Candidates
-from iokr.estimators.regression.iokr import fitted_problem
+from iokr.estimators.regression.base import fitted_problem
 from iokr.kernels import RBF
 from iokr.manifolds import Laplacian
 from iokr.operator_kernels import Decomposable

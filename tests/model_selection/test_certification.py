@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from iokr import IOKR, IOKRCV
 from iokr.embeddings import Nystroem as FewOutputs
-from iokr.estimators.regression.iokr import fitted_problem
+from iokr.estimators.regression.base import fitted_problem
 from iokr.kernels import RBF, Fourier, Nystroem, Sketch
 from iokr.losses import EpsilonInsensitive, Huber, MaxMargin
 from iokr.manifolds import Given

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from iokr import IOKR, IOKRCV
 from iokr._array import array_namespace
 from iokr._component import component
-from iokr.estimators.regression.iokr import fitted_problem
+from iokr.estimators.regression.base import fitted_problem
 from iokr.kernels import RBF, Spectrum
 from iokr.losses import EpsilonInsensitive, Expectile, Huber, Loss
 from iokr.manifolds import Laplacian

@@ -46,12 +46,12 @@ _KINDS: dict[str, tuple[type, str]] = {  # of components, by the parameter that 
 
 
 def check_components(model: Any) -> None:
-    """Raise if a parameter is not a component of its kind; parameters in `_searched` may be lists of them."""
+    """Raise if a parameter is not a component of its kind; parameters in `_listable` may be lists of them."""
     for name, given in model.get_params(deep=False).items():
         if name not in _KINDS:
             continue
         kind, folder = _KINDS[name]
-        several = name in model._searched and isinstance(given, (list, tuple))
+        several = name in model._listable and isinstance(given, (list, tuple))
         for value in given if several else [given]:
             if value is not None:
                 check_component(value, kind, name, folder)
@@ -66,7 +66,7 @@ def is_fitted(model: Any) -> bool:
 class KernelModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """What models share that do not map into a feature space of outputs: checks, printing, the precision of answers."""
 
-    _searched: ClassVar[tuple[str, ...]] = ()  # components of which a list may be given
+    _listable: ClassVar[tuple[str, ...]] = ()  # components of which a list may be given
     _single_precision: bool = False  # whether answers are float32
 
     __repr__ = short_repr
@@ -76,7 +76,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyp
     _check_components = check_components
 
     def _cast(self, H: Array) -> Array:
-        """In the precision of the data."""
+        """Results in the precision of the data."""
         return in_precision(H, self._single_precision)
 
 
@@ -87,7 +87,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
     `_values`. Inputs and candidates may be Dask arrays: answers are lazy, and candidates are ranked where they are.
     """
 
-    _searched: ClassVar[tuple[str, ...]] = ()  # components of which a list may be given
+    _listable: ClassVar[tuple[str, ...]] = ()  # components of which a list may be given
     _single_precision: bool = False  # whether answers are float32
 
     __repr__ = short_repr
@@ -131,7 +131,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
         """h(x) in the embedding's coordinates, float64, (m, q)."""
 
     def _for_candidates(self, X: Any) -> tuple[Array, Embedding]:
-        """h(x), and the embedding that candidates are compared in. May be overridden: fewer coordinates."""
+        """h(x), and the embedding in which candidates are compared. May be overridden: fewer coordinates."""
         return self._values(X), self.embedding_
 
     def decision_function(self, X: Any) -> Array:
@@ -152,17 +152,17 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
         raise ValueError(f"{self.decoder_!r} needs weights of the training outputs, which this model does not have.")
 
     def _ranked(self, X: Any) -> tuple[Array, Any]:
-        """What is compared with candidates, and what compares: h(x) and ψ, or β(x) and the risk."""
+        """The left and the right side of comparisons with candidates: h(x) and ψ, or β(x) and the risk."""
         if self.decoder_.weighted:
             return self._weights(X), self.decoder_.measure()
         return self._for_candidates(X)
 
     def scores(self, X: Any, candidates: Any) -> Any:
-        """⟨h(x), ψ(y)⟩ for every one of c candidates y, (m, c); a list of m arrays for `CandidateSets`."""
+        """⟨h(x), ψ(y)⟩ for each of c candidates y, (m, c); a list of m arrays for `CandidateSets`."""
         return self._compare(X, candidates, "score")
 
     def distances(self, X: Any, candidates: Any) -> Any:
-        """‖h(x) − ψ(y)‖² for every one of c candidates y, (m, c); a list of m arrays for `CandidateSets`."""
+        """‖h(x) − ψ(y)‖² for each of c candidates y, (m, c); a list of m arrays for `CandidateSets`."""
         return self._compare(X, candidates, "distance")
 
     def _compare(self, X: Any, candidates: Any, by: str) -> Any:
@@ -190,9 +190,9 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
         ----------
         X : array or sequence of m objects
         candidates : sequence of c outputs, `CandidateSets`, or a Dask array
-            The chunks of a Dask array are ranked where they are, and their best merged.
+            The chunks of a Dask array are ranked where they are stored, then their best are merged.
         k : int, default=None
-            How many to return; None is all.
+            Number of candidates to return; None returns all.
 
         Returns
         -------
@@ -204,7 +204,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
         """
         check_is_fitted(self)
         if k is not None:
-            check_integer(k, "k", minimum=1)
+            k = check_integer(k, "k", minimum=1)
         if is_lazy(candidates):
             return self._rank_lazy(X, candidates, k)
         check_columns(self.outputs_.frame, candidates, "candidates")
@@ -230,14 +230,14 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
         ----------
         X : array or sequence of m objects
         candidates : sequence of outputs, or `CandidateSets`, default=None
-            Choose among these; None leaves it to the decoder.
+            Choose among these; None uses the candidates or the search of the decoder.
 
         Returns
         -------
         y : array of m outputs
-            Of the dimension of y at fit when that was a numeric array (dense when it was sparse), else a 1-D object
-            array. A frame of pandas or Polars at fit comes back as a frame with its columns, and the index of X. A
-            Series comes back as an array, as from scikit-learn's estimators.
+            With the dimensions of y at fit if that was a numeric array (dense if it was sparse), else a 1-D object
+            array. If y was a frame of pandas or Polars, a frame with its columns and the index of X; if it was a
+            Series, an array, as with scikit-learn's estimators.
         """
         check_is_fitted(self)
         if is_lazy(X):
@@ -245,7 +245,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
         return as_frame(self._decoded(X, candidates), self.outputs_.frame, X)
 
     def _decoded(self, X: Any, candidates: Any = None) -> Any:
-        """What `predict` answers, as an array."""
+        """The predictions as an array."""
         check_is_fitted(self)
         shape = self.outputs_.shape
         if candidates is None and isinstance(self.decoder_, Candidates):
@@ -306,10 +306,10 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
 
 
 def coordinates_of(model: StructuredEstimator, X: Any) -> Array:
-    """h(x) in the embedding's coordinates, float64, (m, q), in whatever form `decision_function` answers."""
+    """h(x) in the embedding's coordinates, float64, (m, q), also where `decision_function` returns another form."""
     return model._values(X)
 
 
 def in_kind(model: KernelModel, values: Array) -> Array:
-    """Numbers in the precision of the model's answers."""
+    """Numbers in the precision of the model's results."""
     return model._cast(values)

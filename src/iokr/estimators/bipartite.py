@@ -23,7 +23,8 @@ from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import adapt, check_kernel
 from iokr.estimators.links.ranking import best_pairs, f1_threshold, lower_bound
 from iokr.estimators.outputs import single_precision
-from iokr.estimators.regression.iokr import IOKR, fitted_problem
+from iokr.estimators.regression.base import fitted_problem
+from iokr.estimators.regression.iokr import IOKR
 from iokr.estimators.search.engine import Part, cv_results, forget_search, n_points, select
 from iokr.estimators.search.grid import check_values
 from iokr.estimators.search.result import Axis

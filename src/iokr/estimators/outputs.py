@@ -1,4 +1,4 @@
-"""Outputs of estimators: read from what users bring, fitted components, given back in the form of y at fit."""
+"""Outputs of estimators: read in any form, encoded by fitted components, returned in the form of y at fit."""
 
 from __future__ import annotations
 
@@ -46,50 +46,55 @@ _NO_Y = "This estimator requires y to be passed, but the target y is None."  # s
 
 
 def require_y(y: Any) -> None:
-    """Raise where there is no y."""
+    """Raise if y is None."""
     if y is None:
         raise ValueError(_NO_Y)
 
 
 def as_outputs(y: Any, output_kernel: Kernel | None, X: Any = None) -> Any:
-    """y as an array when it is one or can be read as one, beside X if that is one, too; else a 1-D object array."""
-    if y is None:
-        raise ValueError(_NO_Y)
+    """y as an array of the library of X where it is an array or can be read as one, else as a 1-D object array."""
+    require_y(y)
     wants_numbers = output_kernel is None or output_kernel.numeric or output_kernel.domain == "indices"
     with error_context("y"):
         y = read(y, matrix=wants_numbers, missing=output_kernel is None)  # hidden entries are missing
     n_objects(y, "y")
     if 0 in tuple(getattr(y, "shape", ()))[1:]:
-        raise ValueError(f"`y` has shape {tuple(y.shape)}: outputs have no entries, there is nothing to predict.")
-    if is_array(X) and is_numeric(y) and not is_sparse(y):
-        return asarray_like(y, X)
+        raise ValueError(f"`y` has shape {tuple(y.shape)}: outputs must have at least one entry.")
     if is_sparse(y):
         return y.tocsr() if y.ndim == 2 else y
+    if is_array(X) and is_numeric(y):
+        return asarray_like(y, X)
     if is_array(y) and (not is_numpy(y) or y.dtype.kind in "buif"):
         return y
     if not wants_numbers:
         return as_objects(y)
+    vectors = output_kernel is None or output_kernel.numeric
+    return _read_numbers(y, vectors=vectors)
+
+
+def _read_numbers(y: Any, *, vectors: bool) -> np.ndarray:
+    """Lists as an array, objects where NumPy cannot; `vectors` of numbers in an object array become float64."""
     try:
-        found = as_array(y)
+        values = as_array(y)
     except ValueError:
         return as_objects(y)
-    vectors = output_kernel is None or output_kernel.numeric
-    if vectors and found.dtype.kind == "O":  # numbers in an array of objects are vectors all the same
+    if vectors and values.dtype.kind == "O":
         with contextlib.suppress(TypeError, ValueError, OverflowError):
-            return found.astype(np.float64)
-    return found
+            return values.astype(np.float64)
+    return values
 
 
 def check_columns(frame: Frame | None, Y: Any, name: str) -> None:
-    """Refuse outputs, or candidates in any form, in a frame whose columns are not those of y at fit, its `frame`."""
+    """Raise if outputs, or candidates in any form, are a frame with other columns than y at fit, its `frame`."""
     if isinstance(Y, SharedCandidates):
         Y = Y.candidates
-    for part in Y.sets if isinstance(Y, CandidateSets) else [Y]:
+    parts = Y.sets if isinstance(Y, CandidateSets) else [Y]
+    for part in parts:
         check_frame(frame, part, name)
 
 
 def known_rows(X: Any, weight: np.ndarray | None) -> tuple[Any, Callable[[int], int] | None]:
-    """The rows with positive weight, and the map from a number among them to that among all; None where all have."""
+    """The rows with positive weight, and the map from their numbers to those among all rows; None if these are all."""
     if weight is None or np.all(weight > 0):
         return X, None
     rows = np.flatnonzero(weight > 0)
@@ -98,10 +103,10 @@ def known_rows(X: Any, weight: np.ndarray | None) -> tuple[Any, Callable[[int], 
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """Ψ (n, q) of the labelled points: None for Ψ = I, which says it all and costs nothing to keep."""
+    """Ψ (n, q) of the labelled points."""
 
     n: int
-    Psi: Array | None  # zero where an entry is missing
+    Psi: Array | None  # zero where an entry is missing; None for Ψ = I, which need not be stored
     mask: np.ndarray | None = None  # (n, q), which entries are observed
     weight: np.ndarray | None = None  # (n,)
 
@@ -114,14 +119,14 @@ class Targets:
 
 @dataclass(frozen=True, eq=False)
 class FittedOutputs:
-    """What a model keeps of its outputs: components, fitted."""
+    """The fitted components of the outputs of a model."""
 
     loss: Loss
     kernel: Kernel | None
     embedding: Embedding  # its coordinates are the columns of Ψ
-    decoder: Decoder | None  # None where nothing is to be decoded
-    shape: tuple[int, ...] | None  # of one output when y was a numeric array
-    frame: Frame | None = None  # the form of y when it was a frame
+    decoder: Decoder | None  # None if outputs are not decoded, as on folds
+    shape: tuple[int, ...] | None  # of one output if y was a numeric array
+    frame: Frame | None = None  # the form of y if it was a frame
 
     def errors(self, H: Array, S: Any) -> Array:
         """‖h_i − ψ(y_i)‖² for represented outputs S, or the loss itself where that does not fix the length of h."""
@@ -147,19 +152,10 @@ def encode(
     output. `frame` is the form in which y was given.
     """
     loss = Square() if loss is None else clone(loss)
-    if output_kernel is None and embedding is None and decoder is not None and decoder.weighted and not is_numeric(y):
+    weighted = decoder is not None and decoder.weighted
+    if output_kernel is None and embedding is None and weighted and not is_numeric(y):
         output_kernel = Delta()  # β(x) is what is decoded, and the same for every output kernel
-    if embedding is not None:
-        embedding = clone(embedding)
-    elif output_kernel is None:
-        embedding = Identity()
-    else:
-        embedding = Implicit() if loss.quadratic else Eigen()
-    if embedding.is_identity and not loss.quadratic:
-        raise ValueError(
-            f"`{embedding!r}` keeps ψ abstract, which only quadratic losses allow, not {loss!r}; "
-            "use `Eigen()`, or leave `embedding` out."
-        )
+    embedding = _choose_embedding(embedding, output_kernel, loss)
     kernel, vectors = None, None
     if output_kernel is not None:
         kernel, vectors = _fit_output_kernel(output_kernel, y, weight)
@@ -178,16 +174,38 @@ def encode(
     if decoder is not None:
         decoder = clone(decoder)
         decoder.fit(y, embedding)
-    outputs = FittedOutputs(loss, kernel, embedding, decoder, tuple(y.shape[1:]) if is_numeric(y) else None, frame)
-    n, xp = int(Psi.shape[0]), array_namespace(Psi)
+    shape = tuple(y.shape[1:]) if is_numeric(y) else None
+    return FittedOutputs(loss, kernel, embedding, decoder, shape, frame), _targets(Psi, embedding, weight)
+
+
+def _choose_embedding(embedding: Embedding | None, output_kernel: Kernel | None, loss: Loss) -> Embedding:
+    """A clone of the embedding; None is the exact one that the loss can use."""
+    if embedding is not None:
+        embedding = clone(embedding)
+    elif output_kernel is None:
+        embedding = Identity()
+    else:
+        embedding = Implicit() if loss.quadratic else Eigen()
+    if embedding.is_identity and not loss.quadratic:
+        raise ValueError(
+            f"`{embedding!r}` does not compute ψ, so `loss` must be quadratic, got {loss!r}; use `Eigen()`, or leave "
+            "`embedding` out."
+        )
+    return embedding
+
+
+def _targets(Psi: Array, embedding: Embedding, weight: np.ndarray | None) -> Targets:
+    """The coordinates to learn; NaN marks missing entries."""
+    n = int(Psi.shape[0])
     if embedding.is_identity:
-        return outputs, Targets(n, None, weight=weight)
+        return Targets(n, None, weight=weight)
+    xp = array_namespace(Psi)
     missing = xp.isnan(Psi)
     if embedding.explicit:
         check_not_tiny(xp.where(missing, 0.0, Psi), "y")
     if not bool(xp.any(missing)):
-        return outputs, Targets(n, Psi, weight=weight)
-    return outputs, Targets(n, xp.where(missing, 0.0, Psi), ~to_numpy(missing), weight)
+        return Targets(n, Psi, weight=weight)
+    return Targets(n, xp.where(missing, 0.0, Psi), ~to_numpy(missing), weight)
 
 
 def _fit_output_kernel(kernel: Kernel, y: Any, weight: np.ndarray | None) -> tuple[Kernel, Any]:
@@ -213,7 +231,7 @@ def _fit_output_kernel(kernel: Kernel, y: Any, weight: np.ndarray | None) -> tup
 
 
 def single_precision(X: Any, y: Any = None) -> bool:
-    """Whether answers are float32: X is an array of 32-bit (or shorter) floats, and y is none of 64-bit ones."""
+    """Whether answers are float32: X holds 32-bit (or shorter) floats, and y is not an array of 64-bit ones."""
     single = (is_array(X) or is_sparse(X)) and any(name in str(X.dtype) for name in ("float32", "float16"))
     return single and not str(getattr(y, "dtype", "")).endswith("float64")
 
@@ -227,7 +245,7 @@ def in_precision(H: Array, single: bool) -> Array:
 
 
 def as_fitted(Y: Any, shape: tuple[int, ...] | None) -> Any:
-    """Decoded outputs in the form of y at fit: rows of this shape, or without one a 1-D object array."""
+    """Decoded outputs in the form of y at fit: rows of this shape, or, if it is None, a 1-D object array."""
     if shape is None:
         if isinstance(Y, np.ndarray) and Y.dtype == object and Y.ndim == 1:
             return Y
@@ -243,26 +261,31 @@ def as_fitted(Y: Any, shape: tuple[int, ...] | None) -> Any:
 
 
 def _shaped(Y: Any, shape: tuple[int, ...]) -> Any:
-    """Rows in this shape; those of other lengths, and objects in the place of rows, as they are."""
-    fits = prod(Y.shape[1:]) == prod(shape)
-    return array_namespace(Y).reshape(Y, (Y.shape[0], *shape)) if fits else Y
+    """Rows in this shape; rows of other lengths, and objects in place of rows, unchanged."""
+    if prod(Y.shape[1:]) != prod(shape):
+        return Y
+    return array_namespace(Y).reshape(Y, (Y.shape[0], *shape))
 
 
 def like_fitted(y: Any, shape: tuple[int, ...] | None) -> Any:
     """Numeric y in the shape of the fitted outputs, so that 0 and (0,) compare equal."""
-    if shape is None or is_sparse(y) or not is_array(y):
-        return y.toarray() if is_sparse(y) else y
+    if is_sparse(y):
+        return y.toarray()
+    if shape is None or not is_array(y):
+        return y
     return _shaped(y, shape)
 
 
 def r2(residual: float, spread: float, n: int) -> float:
-    """1 − residual/spread, with scikit-learn's answers where the spread is zero."""
+    """1 − residual/spread, with scikit-learn's conventions for a spread of zero."""
     if n < 2:
         return float("nan")
     if not (np.isfinite(residual) and np.isfinite(spread)):
-        raise ValueError("`y` has entries whose squares overflow, so there is no score; divide it by a constant.")
+        raise ValueError("The squares of `y` must be finite for a score, but they overflow; divide `y` by a constant.")
     if spread <= 0:
         return 1.0 if residual <= 0 else 0.0
     if not np.isfinite(residual / spread):
-        raise ValueError("`y` varies so little beside the predictions that there is no score; are its units the same?")
+        raise ValueError(
+            "`y` varies too little for a score compared with the predictions; check that both have the same units."
+        )
     return 1.0 - residual / spread

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from iokr import IOKR, LinkPredictorCV
 from iokr.estimators.outputs import encode
 from iokr.estimators.regression.evaluate import Fold, check_grid, leave_one_out, on_folds
-from iokr.estimators.regression.posing import Data, Given
+from iokr.estimators.regression.posing import Data, TrainingSet
 from iokr.estimators.search.engine import search
 from iokr.estimators.search.grid import ALPHAS, check_values, listed
 from iokr.kernels import RBF, Linear, Precomputed
@@ -21,7 +21,7 @@ Y = np.column_stack([np.sin(X[:, 0]), X[:, 1]]) + 0.1 * rng.normal(size=(20, 2))
 
 
 def data(rows=slice(None), **parts):
-    given = Given(X[rows], Y[rows])
+    given = TrainingSet(X[rows], Y[rows])
     return Data(given, *encode(given.y, given.weight, **parts))
 
 

@@ -9,8 +9,8 @@ from sklearn.base import clone
 
 from iokr import IOKR
 from iokr.estimators.outputs import encode
-from iokr.estimators.regression.iokr import fitted_problem
-from iokr.estimators.regression.posing import Data, Given, check_data, pose
+from iokr.estimators.regression.base import fitted_problem
+from iokr.estimators.regression.posing import Data, TrainingSet, check_data, pose
 from iokr.gram.operators import IdentityMatrix
 from iokr.kernels import RBF, Aligned, Precomputed
 from iokr.manifolds import Laplacian
@@ -60,13 +60,13 @@ def test_implicit_outputs_are_an_identity_that_is_said():
 
 def test_a_part_of_what_was_given():
     weight = np.array([1.0, 1, 1, 1, 2, 2, 2, 0, 0])
-    given = Given(X, Y, weight, U)
+    given = TrainingSet(X, Y, weight, U)
     part = given.restrict(np.arange(3), pairwise=False)
     assert_array_equal(part.X, X[:3])
     assert part.weight is None  # all are one
     assert part.X_unlabeled is U
     K = X @ X.T
-    assert_array_equal(Given(K, Y).restrict(np.array([2, 5]), pairwise=True).X, K[np.ix_([2, 5], [2, 5])])
+    assert_array_equal(TrainingSet(K, Y).restrict(np.array([2, 5]), pairwise=True).X, K[np.ix_([2, 5], [2, 5])])
     with pytest.raises(ValueError, match="zero for every row"):
         given.restrict(np.array([7, 8]), pairwise=False)
 

@@ -101,5 +101,5 @@ def test_covariance_kernels():
 def test_refused_without_a_closed_form_or_without_coordinates():
     with pytest.raises(ValueError, match="quadratic losses only"):
         IOKR(loss=Huber(1.0)).fit(X, Y).variance(NEW)
-    with pytest.raises(ValueError, match="no coordinates"):
+    with pytest.raises(ValueError, match="needs outputs in coordinates"):
         IOKR(output_kernel=Delta()).fit(X, list("aab" * 5)).variance(NEW, full=True)

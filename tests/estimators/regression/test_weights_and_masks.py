@@ -156,7 +156,7 @@ def test_named_solvers_take_weights_and_masks_or_refuse_in_words(solver_name):
 
 def test_a_column_without_any_target_is_warned_of():
     Y = np.column_stack([np.arange(6.0), np.full(6, np.nan)])
-    with pytest.warns(UserWarning, match=r"Column 1 of `y` \(1 in all\) has no entry but NaN"):
+    with pytest.warns(UserWarning, match=r"Column 1 of `y` \(1 in all\) contains NaN alone"):
         model = IOKR().fit(np.arange(6.0)[:, None], Y)
     np.testing.assert_array_equal(model.predict([[2.0]])[:, 1], 0.0)
 

@@ -7,7 +7,7 @@ from sklearn.preprocessing import StandardScaler
 
 from iokr import IOKR, IOKRCV
 from iokr.embeddings import Nystroem as NystroemEmbedding
-from iokr.estimators.regression.iokr import fitted_problem
+from iokr.estimators.regression.base import fitted_problem
 from iokr.kernels import RBF, Cosine, EmpiricalMap, Features, Linear, Nystroem, Polynomial
 from iokr.losses import Huber
 from iokr.manifolds import Laplacian

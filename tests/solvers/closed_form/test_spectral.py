@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from iokr import IOKR
-from iokr.estimators.regression.iokr import fitted_problem
+from iokr.estimators.regression.base import fitted_problem
 from iokr.kernels import RBF
 from iokr.manifolds import Laplacian
 from iokr.operator_kernels import ConditionalCovariance, Covariance, Decomposable

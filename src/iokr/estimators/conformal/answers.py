@@ -12,7 +12,7 @@ from iokr.data.objects import is_numeric
 from iokr.estimators.base import StructuredEstimator, coordinates_of, in_kind
 from iokr.estimators.conformal.order import INCOMPLETE, check_complete
 from iokr.estimators.outputs import as_outputs
-from iokr.estimators.regression.iokr import KernelRegression, fitted_alpha, left_out_values
+from iokr.estimators.regression.base import KernelRegression, fitted_alpha, left_out_values
 
 __all__ = ["NO_BALL", "Answers", "PlainAnswers", "RegressionAnswers", "StructuredAnswers", "answers_of", "largest"]
 

@@ -16,7 +16,7 @@ from iokr.estimators.conformal.answers import RegressionAnswers, largest
 from iokr.estimators.conformal.left_out import LeftOut, NewInputs, Pairs
 from iokr.estimators.conformal.order import kth
 from iokr.estimators.conformal.scores import Scores, excess, scores_of, smaller
-from iokr.estimators.regression.iokr import KernelRegression, left_out_values
+from iokr.estimators.regression.base import KernelRegression, left_out_values
 
 __all__ = ["ClosedScores"]
 

@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator, clone
 
 from iokr._component import Component
 from iokr.estimators.inputs import check_kernel
-from iokr.estimators.regression.iokr import IOKR, KernelRegression, fitted_alpha
+from iokr.estimators.regression.base import KernelRegression, fitted_alpha
+from iokr.estimators.regression.iokr import IOKR
 from iokr.kernels.base import Kernel
 from iokr.operator_kernels.base import OperatorKernel
 

@@ -10,7 +10,7 @@ import numpy as np
 from iokr._array import NotPositiveDefinite, asarray_like, eigh, inverse, to_numpy
 from iokr._system.memory import check_memory
 from iokr.estimators.inputs import InputAdapter
-from iokr.estimators.regression.iokr import KernelRegression, fitted_problem
+from iokr.estimators.regression.base import KernelRegression, fitted_problem
 from iokr.gram.operators import as_array
 
 __all__ = ["LeftOut", "Pairs", "Part"]

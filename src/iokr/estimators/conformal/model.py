@@ -36,8 +36,9 @@ from iokr.estimators.conformal.split import SplitScores
 from iokr.estimators.inputs import copy_features
 from iokr.estimators.links.network import check_network
 from iokr.estimators.outputs import check_columns, require_y
+from iokr.estimators.regression.base import KernelRegression
 from iokr.estimators.regression.cv import IOKRCV
-from iokr.estimators.regression.iokr import IOKR, KernelRegression
+from iokr.estimators.regression.iokr import IOKR
 
 __all__ = ["Conformal"]
 

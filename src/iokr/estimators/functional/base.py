@@ -19,8 +19,8 @@ from iokr.embeddings.curves import Curves
 from iokr.estimators.functional.operator import CurveOperator
 from iokr.estimators.inputs import InputAdapter, adapt, check_unlabeled, fresh_solver
 from iokr.estimators.outputs import encode, r2, require_y, single_precision
-from iokr.estimators.regression.iokr import KernelRegression, fitted_problem, left_out_values
-from iokr.estimators.regression.posing import Data, Fit, Given
+from iokr.estimators.regression.base import KernelRegression, fitted_problem, left_out_values
+from iokr.estimators.regression.posing import Data, Fit, TrainingSet
 from iokr.kernels.base import Kernel
 
 __all__ = ["FunctionalRegression"]
@@ -39,7 +39,7 @@ class FunctionalRegression(KernelRegression):
     curve_weight: str
     centered: bool
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any, kernel: Kernel) -> tuple[Given, Curves]:
+    def _read(self, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any, kernel: Kernel) -> tuple[TrainingSet, Curves]:
         """The arguments of `fit`, checked, with the curves on one set of nodes, and an embedding of these."""
         require_y(y)
         check_choice(self.curve_weight, "curve_weight", ("equal", "points"))
@@ -57,16 +57,16 @@ class FunctionalRegression(KernelRegression):
         quadrature = quadrature_weights(self.quadrature, table.points)
         self.curve_names_ = table.names
         embedding = Curves(table.points, self.basis, quadrature, self.curve_weight, self.centered)
-        return Given(X, values, weight, X_unlabeled, single, frame), embedding
+        return TrainingSet(X, values, weight, X_unlabeled, single, frame), embedding
 
-    def _encode(self, given: Given, embedding: Curves) -> Data:
+    def _encode(self, given: TrainingSet, embedding: Curves) -> Data:
         parts: dict[str, Any] = {"loss": self.loss, "embedding": embedding, "decoder": Identity()}
         return Data(given, *encode(given.y, given.weight, frame=given.frame, **parts))
 
     def _keep_curves(self, data: Data, fit: Fit, operator: CurveOperator) -> None:
         """Keep what predictions anywhere need."""
         self._set_fit(data, fit)
-        self.curves_ = data.given.y
+        self.curves_ = data.rows.y
         self.operator_ = operator
         self.curve_kernel_ = operator.kernel
         self.points_ = self.embedding_.points_

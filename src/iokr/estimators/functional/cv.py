@@ -19,7 +19,7 @@ from iokr.estimators.functional.base import FunctionalRegression
 from iokr.estimators.functional.operator import CurveOperator, check_scalar, curve_operator
 from iokr.estimators.progress import begin, end, report, with_callbacks
 from iokr.estimators.regression.evaluate import Fold, Grid, check_grid, leave_one_out, on_folds, row_splits
-from iokr.estimators.regression.posing import Fit, Given, solve, square
+from iokr.estimators.regression.posing import Fit, TrainingSet, solve, square
 from iokr.estimators.search.engine import Part, cv_results, n_points, select
 from iokr.estimators.search.grid import ALPHAS, listed
 from iokr.estimators.search.result import Axis, SearchResult
@@ -146,7 +146,7 @@ class FunctionalCV(FunctionalRegression):
 
     def _on_folds(
         self,
-        given: Given,
+        given: TrainingSet,
         embedding: Curves,
         splits: list[tuple[np.ndarray, np.ndarray]],
         grid: Grid,

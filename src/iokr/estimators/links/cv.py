@@ -21,8 +21,9 @@ from iokr.estimators.links.network import LinkData, Network, fit_output_kernel
 from iokr.estimators.links.predictor import LinkRegression
 from iokr.estimators.outputs import encode
 from iokr.estimators.progress import CallbackSupportMixin, Progress, begin, end, report, with_callbacks
+from iokr.estimators.regression.base import fitted_model
 from iokr.estimators.regression.iokr import IOKR
-from iokr.estimators.regression.posing import Data, Fit, Given, check_data, solve
+from iokr.estimators.regression.posing import Data, Fit, TrainingSet, check_data, solve
 from iokr.estimators.search.engine import cv_results, n_points, select
 from iokr.estimators.search.grid import ALPHAS
 from iokr.estimators.search.result import SearchResult, drop_single_axes
@@ -120,7 +121,7 @@ class LinkPredictorCV(CallbackSupportMixin, LinkRegression):  # type: ignore[mis
     manifold: Any = None
     solver: Solver | None = None
 
-    _searched: ClassVar[tuple[str, ...]] = ("output_kernel", "manifold")
+    _listable: ClassVar[tuple[str, ...]] = ("output_kernel", "manifold")
 
     cv_results_ = cv_results
 
@@ -177,13 +178,12 @@ class LinkPredictorCV(CallbackSupportMixin, LinkRegression):  # type: ignore[mis
         if manifold is not None:
             manifold = clone(manifold).set_params(weight=fit.manifold_weight)
         model.set_params(kernel=grid.kernels[i], alpha=fit.alpha, manifold=manifold)
-        model._set_fit(data(b, manifold), fit)
-        self._set_fit(links, fitted[b][0], model)
+        self._set_fit(links, fitted[b][0], fitted_model(model, data(b, manifold), fit))
         self.kernel_ = model.kernel_
         end(context, self, X=X, y=None)
         return self
 
-    def _encode(self, given: Given) -> Data:
+    def _encode(self, given: TrainingSet) -> Data:
         return Data(given, *encode(given.y, loss=self.loss, decoder=Identity()))
 
     def _folds(self, links: LinkData, grid: LinkGrid) -> Iterator[LinkFold]:
@@ -205,7 +205,7 @@ class LinkPredictorCV(CallbackSupportMixin, LinkRegression):  # type: ignore[mis
             network = Network(links.network.n_nodes, labeled[train], part)
             others = take(links.X, network.unlabeled) if semi else None
             V = [fit_output_kernel(kernel, network)[1] for kernel in grid.output_kernels]
-            given = Given(take(X, train), None, X_unlabeled=others)
+            given = TrainingSet(take(X, train), None, X_unlabeled=others)
             targets = [self._encode(replace(given, y=asarray_like(v, X) if is_array(X) else v)) for v in V]
             data = partial(_without_penalty, targets)
             yield LinkFold(data, X, partial(_new_areas, truth, np.flatnonzero(new), where))
@@ -214,7 +214,7 @@ class LinkPredictorCV(CallbackSupportMixin, LinkRegression):  # type: ignore[mis
 def _without_penalty(targets: list[Data], b: int, manifold: Manifold | None) -> Data:
     """The data of an output kernel; without a penalty unlabelled nodes play no role."""
     data = targets[b]
-    return data if manifold is not None else replace(data, given=replace(data.given, X_unlabeled=None))
+    return data if manifold is not None else replace(data, rows=replace(data.rows, X_unlabeled=None))
 
 
 def _new_areas(truth: np.ndarray, new: np.ndarray, where: tuple[np.ndarray, np.ndarray], H: Array) -> dict[str, float]:

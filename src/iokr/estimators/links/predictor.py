@@ -17,7 +17,8 @@ from iokr.data.objects import take
 from iokr.estimators.inputs import adapt, check_isotropic, check_kernel
 from iokr.estimators.links.base import SCORES, LinkModel
 from iokr.estimators.links.network import LinkData, fit_output_kernel
-from iokr.estimators.regression.iokr import IOKR, left_out_values
+from iokr.estimators.regression.base import left_out_values
+from iokr.estimators.regression.iokr import IOKR
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold

@@ -99,7 +99,7 @@ class MultiTaskCV(TaskRegression):
     tol: float = 1e-6
     max_iter: int = 1000
 
-    _searched: ClassVar[tuple[str, ...]] = ("manifold",)
+    _listable: ClassVar[tuple[str, ...]] = ("manifold",)
 
     cv_results_ = cv_results
 
@@ -194,7 +194,7 @@ def _posed(data: Data, kernels: list[Any], manifolds: list[Manifold | None]) -> 
     for (i, kernel), (m, manifold) in itertools.product(enumerate(kernels), enumerate(manifolds)):
         part = data
         if manifold is None:
-            part = replace(data, given=replace(data.given, X_unlabeled=None))
+            part = replace(data, rows=replace(data.rows, X_unlabeled=None))
         inputs, problem = pose(part, kernel, manifold)
         yield _Posed((i, m), part, inputs, TaskProblem(problem))
 

@@ -25,7 +25,7 @@ from iokr.estimators.multitask.similarity import (
 )
 from iokr.estimators.outputs import encode
 from iokr.estimators.progress import begin, end, with_callbacks
-from iokr.estimators.regression.iokr import KernelRegression, fitted_problem
+from iokr.estimators.regression.base import KernelRegression, fitted_problem
 from iokr.estimators.regression.posing import Data, Fit, FittedInputs, check_data, pose, solve
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss

@@ -19,12 +19,12 @@ from iokr.solvers.base import Solver
 from iokr.solvers.pairs.spectrum import CompletePairs
 
 if TYPE_CHECKING:
-    from iokr.estimators.pairs.strategies import PosedPairs
+    from iokr.estimators.pairs.strategies import PairProblem
 
 __all__ = ["leave_node_out", "leave_pair_out", "leave_pair_out_path", "random_folds", "refit_scores"]
 
 
-def leave_pair_out(posed: PosedPairs) -> np.ndarray:
+def leave_pair_out(posed: PairProblem) -> np.ndarray:
     """f₋ₚ(p) for every pair, in closed form."""
     target, second = posed.data.target, posed.examples.second
     complete = CompletePairs(posed.gram, posed.shift)
@@ -40,7 +40,7 @@ def leave_pair_out(posed: PosedPairs) -> np.ndarray:
     return np.asarray(target - residual)
 
 
-def leave_pair_out_path(posed: PosedPairs, alphas: Sequence[float]) -> Iterator[np.ndarray]:
+def leave_pair_out_path(posed: PairProblem, alphas: Sequence[float]) -> Iterator[np.ndarray]:
     """f₋ₚ(p) for every pair at every alpha: √w G √w = U diag(s) Uᵀ once, then N = √w U diag(1/(s + α)) Uᵀ √w."""
     if len(alphas) == 1 or CompletePairs(posed.gram, posed.shift).exact:
         yield from (leave_pair_out(posed.at(alpha)) for alpha in alphas)
@@ -69,7 +69,7 @@ def leave_pair_out_path(posed: PosedPairs, alphas: Sequence[float]) -> Iterator[
         yield posed.data.target - residual
 
 
-def leave_node_out(posed: PosedPairs) -> np.ndarray:
+def leave_node_out(posed: PairProblem) -> np.ndarray:
     """(n, 2): the score of each pair without all pairs of its first, of its second node."""
     if CompletePairs(posed.gram, posed.shift).exact:
         return refit_scores(posed, Auto())
@@ -88,7 +88,7 @@ def leave_node_out(posed: PosedPairs) -> np.ndarray:
     return out
 
 
-def refit_scores(posed: PosedPairs, solver: Solver, folds: Iterable[np.ndarray] | None = None) -> np.ndarray:
+def refit_scores(posed: PairProblem, solver: Solver, folds: Iterable[np.ndarray] | None = None) -> np.ndarray:
     """(n, 2): the score of each pair by a model without the fold of its first, of its second node; NaN: by none.
 
     Each node is a fold unless they are given.
@@ -100,7 +100,7 @@ def refit_scores(posed: PosedPairs, solver: Solver, folds: Iterable[np.ndarray] 
     return out
 
 
-def random_folds(posed: PosedPairs, cv: int, random_state: int | None) -> list[np.ndarray]:
+def random_folds(posed: PairProblem, cv: int, random_state: int | None) -> list[np.ndarray]:
     """The nodes of pairs in `cv` folds."""
     nodes = np.unique(posed.data.pairs)
     folds = check_integer(cv, "cv", minimum=2)
@@ -111,7 +111,7 @@ def random_folds(posed: PosedPairs, cv: int, random_state: int | None) -> list[n
     return list(np.array_split(np.random.default_rng(random_state).permutation(nodes), folds))
 
 
-def _without(posed: PosedPairs, nodes: np.ndarray, solver: Solver) -> np.ndarray:
+def _without(posed: PairProblem, nodes: np.ndarray, solver: Solver) -> np.ndarray:
     """Scores of the pairs that hold one of `nodes`, by a model that has no such pair; NaN for the others."""
     pairs, points, strategy = posed.data.pairs, posed.examples.points, posed.strategy
     scores = np.full(len(pairs), np.nan)
@@ -134,7 +134,7 @@ def _without(posed: PosedPairs, nodes: np.ndarray, solver: Solver) -> np.ndarray
     return scores
 
 
-def _inverse(posed: PosedPairs) -> np.ndarray:
+def _inverse(posed: PairProblem) -> np.ndarray:
     """N = (G + α diag(1/w))⁻¹, whole."""
     n = len(posed.shift)
     check_memory(24.0 * n * n, f"Leaving out of {n} examples in closed form", "Use `cv_decision_function()`.")

@@ -10,7 +10,7 @@ import numpy as np
 from iokr._array import Array, asarray_like, cholesky, to_numpy
 from iokr._validation.arguments import check_stops
 from iokr.estimators.pairs.leave_out import refit_scores
-from iokr.estimators.pairs.strategies import BothOrders, PosedPairs
+from iokr.estimators.pairs.strategies import BothOrders, PairProblem
 from iokr.gram.pairs.gram import PairGram
 from iokr.problem import Problem, Solution
 from iokr.solvers.auto import Auto
@@ -56,7 +56,7 @@ class OnePerNode(BothOrders):
         gap /= float(w.sum())
         return Solution(asarray_like(C[:, None], problem.Psi), steps, gap, gap <= tol)
 
-    def leave_pair_out(self, posed: PosedPairs) -> np.ndarray:
+    def leave_pair_out(self, posed: PairProblem) -> np.ndarray:
         """The mean of the local models that exist without the pair; NaN where none does."""
         second, y, shift = posed.examples.second, posed.examples.target, posed.shift
         g = np.full(len(y), np.nan)
@@ -68,11 +68,11 @@ class OnePerNode(BothOrders):
         count = np.count_nonzero(~np.isnan(both), axis=1)
         return np.asarray(np.nansum(both, axis=1) / np.where(count > 0, count, np.nan))
 
-    def leave_pair_out_path(self, posed: PosedPairs, alphas: Sequence[float]) -> Iterator[np.ndarray]:
+    def leave_pair_out_path(self, posed: PairProblem, alphas: Sequence[float]) -> Iterator[np.ndarray]:
         """A small system per node and alpha."""
         return (self.leave_pair_out(posed.at(alpha)) for alpha in alphas)
 
-    def leave_node_out(self, posed: PosedPairs) -> np.ndarray:
+    def leave_node_out(self, posed: PairProblem) -> np.ndarray:
         """What is left is the local model of the other node."""
         return refit_scores(posed, Auto())
 

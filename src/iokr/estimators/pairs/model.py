@@ -19,7 +19,7 @@ from iokr.estimators.inputs import InputAdapter, adapt, check_kernel, fit_points
 from iokr.estimators.pairs.data import check_pair_data
 from iokr.estimators.pairs.leave_out import random_folds, refit_scores
 from iokr.estimators.pairs.local import OnePerNode
-from iokr.estimators.pairs.strategies import BothOrders, OnePerPair, PosedPairs, Strategy
+from iokr.estimators.pairs.strategies import BothOrders, OnePerPair, PairProblem, Strategy
 from iokr.estimators.progress import CallbackSupportMixin, begin, end, with_callbacks
 from iokr.estimators.search.grid import check_values
 from iokr.kernels.base import Kernel, check_gram
@@ -187,7 +187,7 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         for f in posed.strategy.leave_pair_out_path(posed, check_values(alphas, "alphas", strict=True)):
             yield f[posed.data.inverse]
 
-    def _pose(self, X: Any, pairs: Any, y: Any, sample_weight: Any) -> PosedPairs:
+    def _pose(self, X: Any, pairs: Any, y: Any, sample_weight: Any) -> PairProblem:
         """Parameters and data, checked, as the problem of the strategy at α = 1; the kernel is fitted to the nodes."""
         strategy = choose_strategy(self.strategy, self.mix)
         self._check_components()
@@ -206,7 +206,7 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         check_gram(gram, self.kernel_.trusted, "kernel")
         return strategy.pose(data, gram.dense(), self.loss_)
 
-    def _solve(self, posed: PosedPairs, start: Solution | None = None) -> Solution:
+    def _solve(self, posed: PairProblem, start: Solution | None = None) -> Solution:
         """Keep the coefficients; what is returned also starts the next problem."""
         self.solver_ = fresh_solver(self.solver)
         solution = posed.strategy.solve(posed.gram, posed.problem, self.solver_, start)
@@ -343,7 +343,7 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         posed = self._fitted_problem()
         return self._as_given(refit_scores(posed, clone(self.solver_), random_folds(posed, cv, random_state)))
 
-    def _fitted_problem(self) -> PosedPairs:
+    def _fitted_problem(self) -> PairProblem:
         """The problem that was solved, from the nodes."""
         K = self.kernel_.gram(self.R_fit_).dense()
         return self._strategy.pose(self._data, K, self.loss_).at(self._alpha)

@@ -17,7 +17,7 @@ from iokr.losses.base import Loss
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
 
-__all__ = ["BothOrders", "OnePerPair", "PosedPairs", "Strategy"]
+__all__ = ["BothOrders", "OnePerPair", "PairProblem", "Strategy"]
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,12 @@ class Strategy(ABC):
     def examples(self, data: PairData) -> Examples:
         """What is learned from."""
 
-    def pose(self, data: PairData, K: Array, loss: Loss) -> PosedPairs:
+    def pose(self, data: PairData, K: Array, loss: Loss) -> PairProblem:
         """The problem on the pairs of `data` between nodes with the Gram matrix K, at α = 1."""
         examples = self.examples(data)
         gram = self.gram(K, examples.points)
         Psi = asarray_like(examples.target[:, None], K)
-        return PosedPairs(self, data, examples, gram, Problem(gram, Psi, loss, 1.0, weight=examples.weight))
+        return PairProblem(self, data, examples, gram, Problem(gram, Psi, loss, 1.0, weight=examples.weight))
 
     @abstractmethod
     def score(self, K: Array, pairs: np.ndarray, points: np.ndarray, C: Array, same: np.ndarray) -> Array:
@@ -54,21 +54,21 @@ class Strategy(ABC):
         """The coefficients of the examples. May be overridden."""
         return solver.solve(problem, start)
 
-    def leave_pair_out(self, posed: PosedPairs) -> np.ndarray:
+    def leave_pair_out(self, posed: PairProblem) -> np.ndarray:
         """(n,): f of each pair without its label, for a quadratic loss. May be overridden."""
         return leave_pair_out(posed)
 
-    def leave_pair_out_path(self, posed: PosedPairs, alphas: Sequence[float]) -> Iterator[np.ndarray]:
+    def leave_pair_out_path(self, posed: PairProblem, alphas: Sequence[float]) -> Iterator[np.ndarray]:
         """`leave_pair_out` for every alpha, from factors that are computed once. May be overridden."""
         return leave_pair_out_path(posed, alphas)
 
-    def leave_node_out(self, posed: PosedPairs) -> np.ndarray:
+    def leave_node_out(self, posed: PairProblem) -> np.ndarray:
         """(n, 2): f of each pair without the pairs of its first, of its second node. May be overridden."""
         return leave_node_out(posed)
 
 
 @dataclass(frozen=True, eq=False)
-class PosedPairs:
+class PairProblem:
     """min_f Σ_p ℓ(f(p), y_p) + (α/2)‖f‖² on the examples of a strategy."""
 
     strategy: Strategy
@@ -82,7 +82,7 @@ class PosedPairs:
         """α/w of the examples."""
         return np.asarray(self.problem.alpha / self.problem.row_weight)
 
-    def at(self, alpha: float) -> PosedPairs:
+    def at(self, alpha: float) -> PairProblem:
         """The same for another alpha."""
         return replace(self, problem=replace(self.problem, alpha=alpha))
 

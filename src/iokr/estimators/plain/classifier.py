@@ -21,7 +21,7 @@ from iokr.data.objects import error_context
 from iokr.estimators.outputs import require_y
 from iokr.estimators.plain.base import PlainModel
 from iokr.estimators.progress import with_callbacks
-from iokr.estimators.regression.iokr import left_out_values
+from iokr.estimators.regression.base import left_out_values
 from iokr.estimators.regression.probability import softmax, temperature
 from iokr.estimators.search.grid import ALPHAS
 from iokr.losses.base import Loss

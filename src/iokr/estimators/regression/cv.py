@@ -18,9 +18,9 @@ from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.estimators.outputs import FittedOutputs, encode
 from iokr.estimators.progress import begin, end, report, track, with_callbacks
+from iokr.estimators.regression.base import KernelRegression
 from iokr.estimators.regression.evaluate import Fold, Grid, check_grid, leave_one_out, on_folds, row_splits
-from iokr.estimators.regression.iokr import KernelRegression
-from iokr.estimators.regression.posing import Data, Fit, Given, check_data, check_observed, solve, square
+from iokr.estimators.regression.posing import Data, Fit, TrainingSet, check_data, check_observed, solve, square
 from iokr.estimators.regression.streaming import check_alone, evaluate_chunks, solve_moments
 from iokr.estimators.search.engine import cv_results, n_points, select
 from iokr.estimators.search.grid import ALPHAS
@@ -166,7 +166,7 @@ class IOKRCV(KernelRegression):
         self.manifold_weight_ = fit.manifold_weight
 
     def _folds(
-        self, given: Given, splits: list[tuple[np.ndarray, np.ndarray]], grid: Grid, counted: np.ndarray
+        self, given: TrainingSet, splits: list[tuple[np.ndarray, np.ndarray]], grid: Grid, counted: np.ndarray
     ) -> Iterator[Fold]:
         """The training rows of each fold, their outputs encoded anew, and the weighted errors on the others."""
         kernel = grid.kernels[0]
@@ -185,7 +185,7 @@ def _weighted_error(outputs: FittedOutputs, S: Any, weight: np.ndarray, H: Array
     return float(weight @ to_numpy(outputs.errors(H, S)))
 
 
-def _counted(given: Given, mask: np.ndarray | None) -> np.ndarray:
+def _counted(given: TrainingSet, mask: np.ndarray | None) -> np.ndarray:
     """What each row counts when it is predicted: its weight, by its observed entries."""
     weight = np.ones(n_objects(given.y)) if given.weight is None else given.weight
     return np.asarray(weight if mask is None else weight * mask.mean(axis=1))

@@ -1,4 +1,4 @@
-"""From data to a problem: what `fit` is given is checked, outputs become targets, inputs a Gram."""
+"""From data to a problem: arguments of `fit` are checked, outputs become targets, inputs a Gram matrix."""
 
 from __future__ import annotations
 
@@ -28,58 +28,62 @@ from iokr.operator_kernels.blocks import check_blocks
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
 
-_MANY = 50_000  # points for which an exact fit may be beyond a machine
+_MANY_ROWS = 50_000  # from here on an exact fit may exceed the memory of a machine
 
-__all__ = ["Data", "Fit", "FittedInputs", "Given", "check_data", "check_observed", "pose", "solve", "square"]
+__all__ = ["Data", "Fit", "FittedInputs", "TrainingSet", "check_data", "check_observed", "pose", "solve", "square"]
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
-    """What `fit` was given, checked."""
+class TrainingSet:
+    """The checked arguments of `fit`."""
 
     X: Any  # n objects; the Gram matrix for a pairwise kernel
     y: Any  # as `as_outputs` reads them
     weight: np.ndarray | None = None  # (n,)
     X_unlabeled: Any = None
-    single: bool = False  # whether answers are float32
-    frame: Frame | None = None  # the form of y when it was a frame
+    single: bool = False  # whether results are float32
+    frame: Frame | None = None  # the form of y if it was a frame
 
-    def restrict(self, rows: np.ndarray, *, pairwise: bool) -> Given:
-        """The part at some rows; unlabelled inputs stay."""
-        weight = None if self.weight is None else check_weight(self.weight[rows], len(rows), self.X)
+    def restrict(self, rows: np.ndarray, *, pairwise: bool) -> TrainingSet:
+        """Some of the rows, and all unlabelled inputs."""
+        weight = self.weight
+        if weight is not None:
+            weight = check_weight(weight[rows], len(rows), self.X)
         X = square(self.X, rows, rows) if pairwise else take(self.X, rows)
         return replace(self, X=X, y=take(self.y, rows), weight=weight)
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What `fit` was given, and its outputs encoded: what they are learned by, and their coordinates."""
+    """The training set, the fitted components of its outputs, and their coordinates."""
 
-    given: Given
+    rows: TrainingSet
     outputs: FittedOutputs
     targets: Targets
 
     def output_gram(self) -> Array:
         """K_Y of the rows with positive weight, for a kernel that learns from outputs."""
-        Psi, weight, mask = self.targets.Psi, self.targets.weight, self.targets.mask
-        if mask is not None:
+        targets = self.targets
+        if targets.mask is not None:
             raise ValueError(
-                "`y` has missing entries, and `kernel` learns from the Gram of the outputs; drop these rows."
+                "`y` must be complete for a `kernel` that learns from the Gram matrix of the outputs, but has missing "
+                "entries; drop these rows."
             )
-        if Psi is not None:
-            known, _ = known_rows(Psi, weight)
+        if targets.Psi is not None:
+            known, _ = known_rows(targets.Psi, targets.weight)
             return matmul(known, known.T)
-        return self.outputs.embedding.gram.restrict(known_rows(np.arange(self.targets.n), weight)[0]).dense()
+        rows, _ = known_rows(np.arange(targets.n), targets.weight)
+        return self.outputs.embedding.gram.restrict(rows).dense()
 
 
 @dataclass(frozen=True, eq=False)
 class FittedInputs:
-    """What a model keeps of its inputs."""
+    """The inputs of a fitted model: h(x) is evaluated here."""
 
     kernel: Kernel | OperatorKernel  # fitted
     points: Any  # as the kernel represents them, labelled ones first
     manifold: Manifold | None = None
-    streamed: bool = False  # whether the points are a few rows that stand for all, which were not kept
+    streamed: bool = False  # whether the points are a few rows equivalent to all rows of a stream
 
     def values(self, R: Any, C: Array) -> Array:
         """h(x) = A Cᵀ k_x at represented inputs."""
@@ -91,23 +95,25 @@ class FittedInputs:
     def problem(
         self, targets: Targets, loss: Loss, *, gram: Gram | None = None, solver: Solver | None = None
     ) -> Problem:
-        """The problem at α = 1; everything follows the Gram, which is rebuilt from the points unless it is given."""
+        """The problem at α = 1; the Gram matrix is rebuilt from the points unless it is passed."""
         gram = self.kernel.gram(self.points) if gram is None else gram
-        like = gram.diagonal()
-        Psi: Any = IdentityMatrix(targets.n, like) if targets.Psi is None else asarray_like(targets.Psi, like)
+        like = gram.diagonal()  # everything is on the device of the Gram matrix
+        Psi: Any = IdentityMatrix(targets.n, like)
+        if targets.Psi is not None:
+            Psi = asarray_like(targets.Psi, like)
         problem = Problem(gram, Psi, loss, 1.0, weight=targets.weight, mask=targets.mask)
         if self.manifold is None:
             return problem
         manifold_weight = check_number(self.manifold.weight, "manifold_weight", minimum=0.0)
         problem = replace(problem, manifold_weight=manifold_weight)
-        fresh_solver(solver).check(problem, penalised=True)  # whether there is memory, before the penalty takes it
+        fresh_solver(solver).check(problem, penalised=True)  # memory, before the penalty is computed
         penalty = asarray_like(self.manifold.penalty(self.points, gram), like)
         return replace(problem, penalty=penalty)
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What was learned, and how: h(x) = Σ_i 𝒦(x, x_i) c_i at one alpha and manifold weight."""
+    """A solution h(x) = Σ_i 𝒦(x, x_i) c_i at one alpha and manifold weight."""
 
     inputs: FittedInputs
     solver: Solver
@@ -125,35 +131,38 @@ def check_data(
     kernel: Kernel | OperatorKernel,
     *,
     solves: bool = True,
-) -> Given:
-    """What `fit` is given, checked; the estimator gets scikit-learn's bookkeeping of features.
+) -> TrainingSet:
+    """The arguments of `fit`, checked; the estimator gets scikit-learn's attributes of features.
 
-    If it `solves` a problem of all rows, many rows are refused early where no exact fit has the memory.
+    If the estimator `solves` a problem of all rows, its memory is checked from the shapes before anything is computed.
     """
-    if solves and X_unlabeled is None and is_array(X) and X.ndim == 2 and X.shape[0] >= _MANY:
-        _ask_by_shapes(estimator, X, y, kernel)
-    single, frame = single_precision(X, y), frame_of(y)
+    if solves and X_unlabeled is None and is_array(X) and X.ndim == 2 and X.shape[0] >= _MANY_ROWS:
+        _check_memory_of_shapes(estimator, X, y, kernel)
+    single = single_precision(X, y)
+    frame = frame_of(y)
     X = adapt(estimator, X, kernel, reset=True).X
     y = as_outputs(y, estimator.output_kernel, X)
     weight = check_weight(sample_weight, check_same_length(X, y), X)
     if X_unlabeled is not None:
         X_unlabeled = check_unlabeled(estimator, X_unlabeled, X, kernel, estimator.manifold)
-    return Given(X, y, weight, X_unlabeled, single, frame)
+    return TrainingSet(X, y, weight, X_unlabeled, single, frame)
 
 
-def _ask_by_shapes(estimator: Any, X: Any, y: Any, kernel: Kernel | OperatorKernel) -> None:
-    """Refuse many points that no exact fit has the memory for, before anything is computed or compiled on a device."""
+def _check_memory_of_shapes(estimator: Any, X: Any, y: Any, kernel: Kernel | OperatorKernel) -> None:
+    """Raise `MemoryError` for many rows without the memory of an exact fit, before anything runs on a device."""
     if not isinstance(kernel, Kernel) or kernel.pairwise:
         return
     quadratic = estimator.loss is None or estimator.loss.quadratic
-    stored = type(kernel).gram is Kernel.gram  # no features that would spare the matrix
+    stored = type(kernel).gram is Kernel.gram  # kernels with features need not store the matrix
     if not stored or not quadratic or estimator.manifold is not None or estimator.embedding is not None:
         return
-    n, implicit = int(X.shape[0]), estimator.output_kernel is not None
-    if not implicit and not (is_array(y) and same_home(X, y) and 1 <= y.ndim <= 2 and y.shape[0] == n):
-        return
-    Psi: Any = IdentityMatrix(n, X) if implicit else y if y.ndim == 2 else y[:, None]
-    with suppress(ValueError, TypeError):  # what else is wrong is said when it is looked at
+    n = int(X.shape[0])
+    Psi: Any = IdentityMatrix(n, X)
+    if estimator.output_kernel is None:
+        if not (is_array(y) and same_home(X, y) and 1 <= y.ndim <= 2 and y.shape[0] == n):
+            return
+        Psi = y if y.ndim == 2 else y[:, None]
+    with suppress(ValueError, TypeError):  # other errors are raised where the arguments are checked
         fresh_solver(estimator.solver).check(Problem(kernel.gram(X), Psi, Square(), 1.0))
 
 
@@ -167,10 +176,10 @@ def pose(
 ) -> tuple[FittedInputs, Problem]:
     """A clone of the kernel fitted to the data, the points as it represents them, and the problem at α = 1.
 
-    `solver` says whether the problem fits in memory before a manifold's penalty is computed. `K` is the Gram of the
-    scalar kernel on these points when another operator has been posed on it before.
+    `solver` checks the memory before a manifold's penalty is computed. `K` is the Gram matrix of the scalar kernel on
+    these points, if it is known from the problem with another operator.
     """
-    given, targets = data.given, data.targets
+    rows, targets = data.rows, data.targets
     if targets.mask is not None:
         check_observed(targets.mask)
         _check_missing(targets.mask, kernel)
@@ -181,12 +190,12 @@ def pose(
         learned_from = (targets.Psi if data.outputs.embedding.explicit else None,)
     elif kernel.supervised:
         learned_from = (data.output_gram(),)
-    fitted, points = fit_points(kernel, given.X, given.weight, learned_from)
-    if given.X_unlabeled is not None:
-        points = concat(points, represent(fitted, given.X_unlabeled, "X_unlabeled"))
+    fitted, points = fit_points(kernel, rows.X, rows.weight, learned_from)
+    if rows.X_unlabeled is not None:
+        points = concat(points, represent(fitted, rows.X_unlabeled, "X_unlabeled"))
     gram = fitted.gram(points)
     if isinstance(fitted, OperatorKernel) and gram.operator is not None:
-        gram = _adapt(fitted, points, data, gram.K if K is None else K)
+        gram = _learn_operator(fitted, points, data, gram.K if K is None else K)
     inputs = FittedInputs(fitted, points, None if manifold is None else clone(manifold))
     problem = inputs.problem(targets, data.outputs.loss, gram=gram, solver=solver)
     if gram.operator is not None:
@@ -205,37 +214,40 @@ def solve(
     manifold: Manifold | None = None,
     solver: Solver | None = None,
 ) -> Fit:
-    """h at one alpha and manifold_weight, by default the manifold's own."""
+    """h at one alpha and one manifold weight, by default the manifold's own."""
     inputs, problem = pose(data, kernel, manifold, solver=solver)
-    problem = replace(
-        problem, alpha=alpha, manifold_weight=problem.manifold_weight if manifold_weight is None else manifold_weight
-    )
+    problem = replace(problem, alpha=alpha)
+    if manifold_weight is not None:
+        problem = replace(problem, manifold_weight=manifold_weight)
     solver = fresh_solver(solver)
     return Fit(inputs, solver, solver.solve(problem), alpha, problem.manifold_weight)
 
 
-def _adapt(kernel: OperatorKernel, points: Any, data: Data, K: ScalarGram) -> Gram:
-    """The Gram over all points, after the operator has learned from the labelled ones and their outputs."""
-    targets, embedding = data.targets, data.outputs.embedding
-    if data.given.X_unlabeled is not None:
+def _learn_operator(kernel: OperatorKernel, points: Any, data: Data, K: ScalarGram) -> Gram:
+    """The Gram matrix of all points, after the operator has learned from the labelled ones and their outputs."""
+    targets = data.targets
+    semi = data.rows.X_unlabeled is not None
+    if semi:
         K = kernel.gram(take_rows(points, np.arange(targets.n))).K
-    Psi = None if targets.Psi is None else asarray_like(targets.Psi, K.diagonal())
-    kernel.adapt(K, Psi, embedding.gram if Psi is None else None, targets.weight)
-    return kernel.around(K) if data.given.X_unlabeled is None else kernel.gram(points)
+    if targets.Psi is None:
+        kernel.adapt(K, None, data.outputs.embedding.gram, targets.weight)
+    else:
+        kernel.adapt(K, asarray_like(targets.Psi, K.diagonal()), None, targets.weight)
+    return kernel.gram(points) if semi else kernel.around(K)
 
 
 def check_observed(mask: np.ndarray) -> None:
-    """Refuse rows without any target."""
+    """Raise if a row has no target."""
     empty = np.flatnonzero(~mask.any(axis=1))
     if len(empty):
         raise ValueError(
-            f"`y` contains NaN: row {int(empty[0])} ({len(empty)} in all) has no target at all; "
-            "pass such inputs as `X_unlabeled`, or drop them."
+            f"Every row of `y` needs a target, but row {int(empty[0])} ({len(empty)} in all) contains NaN alone; pass "
+            "such inputs as `X_unlabeled`, or drop them."
         )
 
 
 def _check_missing(mask: np.ndarray, kernel: Kernel | OperatorKernel) -> None:
-    """Refuse operators that learn from complete outputs; warn of outputs that no row has, unless one couples them."""
+    """Raise for operators that learn from complete outputs; warn of outputs without entries if nothing couples them."""
     if isinstance(kernel, OperatorKernel):
         if kernel.spans:
             raise ValueError(
@@ -246,8 +258,8 @@ def _check_missing(mask: np.ndarray, kernel: Kernel | OperatorKernel) -> None:
     unseen = np.flatnonzero(~mask.any(axis=0))
     if len(unseen):
         warnings.warn(
-            f"Column {int(unseen[0])} of `y` ({len(unseen)} in all) has no entry but NaN: nothing is learned about it, "
-            "and it is predicted as a constant. `MultiTask` couples outputs.",
+            f"Column {int(unseen[0])} of `y` ({len(unseen)} in all) contains NaN alone: nothing is learned about it, "
+            "and a constant is predicted. `MultiTask` couples outputs.",
             UserWarning,
             stacklevel=4,
         )

@@ -28,7 +28,7 @@ from iokr._validation.arguments import check_integer
 from iokr.data.objects import Parts, error_context, n_objects, take
 from iokr.estimators.inputs import fresh_solver
 from iokr.estimators.outputs import FittedOutputs, Targets, as_outputs, encode, known_rows
-from iokr.estimators.regression.posing import Data, Fit, FittedInputs, Given, check_data
+from iokr.estimators.regression.posing import Data, Fit, FittedInputs, TrainingSet, check_data
 from iokr.estimators.search.engine import Part
 from iokr.estimators.search.rules import Choice
 from iokr.gram.moments import Moments, moments_of, total
@@ -251,7 +251,9 @@ def solve_moments(state: PartialFit, alpha: float, solver: Any) -> tuple[Data, F
         kept.reason_ = f"{moments.n} rows in chunks: their moments are all that is kept of them."
     elif not isinstance(kept, LowRank):
         raise ValueError(f"`solver` {kept!r} needs all rows at once; rows in chunks have `LowRank()`.")
-    data = Data(Given(None, None, single=state.single), state.outputs, Targets(int(solved.Psi.shape[0]), solved.Psi))
+    data = Data(
+        TrainingSet(None, None, single=state.single), state.outputs, Targets(int(solved.Psi.shape[0]), solved.Psi)
+    )
     return data, Fit(inputs, kept, Solution(C), alpha, 0.0)
 
 

@@ -1,4 +1,4 @@
-"""k(x, x) − k_xᵀ(K + λI)⁻¹k_x: how little the training inputs say about h(x)."""
+"""k(x, x) − k_xᵀ(K + λI)⁻¹k_x: the variance of h(x) given the training inputs."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from iokr.estimators.regression.posing import FittedInputs
 from iokr.gram.base import Gram
 from iokr.gram.blocks import kronecker
 from iokr.gram.scalar import ScalarGram
+from iokr.operator_kernels.base import OperatorKernel
 from iokr.problem import Problem
 from iokr.solvers.base import join_columns
 from iokr.solvers.closed_form.blocks import flatten
@@ -31,30 +32,57 @@ from iokr.solvers.closed_form.lowrank import LowRank, ThinPath
 from iokr.solvers.closed_form.spectral import SpectralPath
 from iokr.solvers.closed_form.symmetric_system import geometry
 
-__all__ = ["column_variances", "covariances"]
+__all__ = ["variances"]
 
-_ROWS = 64  # new inputs at a time where the kernel does not separate
+_ROWS = 64  # new inputs at a time if the kernel does not separate
+
+
+def variances(problem: Problem, inputs: FittedInputs, R: Any, *, full: bool, implicit: bool) -> Array:
+    """Variances (m,) or (m, q) of h at represented inputs; covariances (m, q, q) if `full`.
+
+    `implicit` outputs have no coordinates, and one variance for all of them.
+    """
+    xp = array_namespace(problem.like)
+    q = int(problem.Psi.shape[1])
+    operator = problem.gram.operator
+    if operator is None or (problem.mask is not None and operator.E is not None):
+        S = covariances(problem, inputs, R)
+        return S if full else xp.clip(xp.linalg.diagonal(S), min=0.0)
+    V, gamma = column_variances(problem, inputs, R)
+    E = operator.E
+    if full:  # E diag(V) Eᵀ
+        V = xp.broadcast_to(V, (V.shape[0], q))
+        basis = eye_like(q, V) if E is None else E
+        return matmul(basis[None, :, :] * V[:, None, :], basis.T)
+    if E is not None:
+        return matmul(V, (E * E).T)
+    if V.shape[1] == 1 and isinstance(inputs.kernel, OperatorKernel) and not implicit:
+        return xp.broadcast_to(V, (V.shape[0], q))
+    return V[:, 0] if len(gamma) == 1 and problem.mask is None else V
 
 
 def column_variances(problem: Problem, inputs: FittedInputs, R: Any) -> tuple[Array, np.ndarray]:
     """γ_j [k(x, x) − γ_j k_xᵀF(λI + γ_jFᵀKF)⁻¹Fᵀk_x], (m, r), of the columns of Ψ E; and γ.
 
-    M = F Fᵀ is what the loss and a penalty touch: F = √w without a penalty. One column for all where A = aI and no
-    entry is missing.
+    M = F Fᵀ is the part on which the loss and a penalty act: F = √w without a penalty. There is one column for all if
+    A = aI and no entry is missing.
     """
-    prior, cross = inputs.kernel.gram(R).K.diagonal(), inputs.kernel.gram(R, inputs.points).K.dense()
+    prior = inputs.kernel.gram(R).K.diagonal()
+    cross = inputs.kernel.gram(R, inputs.points).K.dense()
     operator = problem.operator
     if problem.mask is None:
         width = len(operator.gamma)
-        parts = [(columns, _explained(problem, cross, g)) for g, columns in _groups(problem, width)]
+        parts = [(columns, _explained(problem, cross, g)) for g, columns in operator.groups(width)]
     else:  # A = aI: column j has the rows with m_ij = 1
         patterns, which = np.unique(np.asarray(problem.mask).T, axis=0, return_inverse=True)
-        parts, width = [], int(problem.mask.shape[1])
+        width = int(problem.mask.shape[1])
+        parts = []
         for number, pattern in enumerate(patterns):
             weight = problem.row_weight * pattern
-            part = replace(problem, mask=None, weight=weight, gram=problem.gram)
-            g = float(operator.gamma[0])
-            explained = _explained(part, cross, g) if weight.max() > 0 else 0 * prior
+            part = replace(problem, mask=None, weight=weight)
+            explained = 0 * prior
+            if weight.max() > 0:
+                explained = _explained(part, cross, float(operator.gamma[0]))
             parts.append((np.flatnonzero(which.ravel() == number), explained))
     xp = array_namespace(prior)
     gamma = np.array(np.broadcast_to(operator.gamma, (width,)))
@@ -63,14 +91,9 @@ def column_variances(problem: Problem, inputs: FittedInputs, R: Any) -> tuple[Ar
     return xp.clip(g * (prior[:, None] - g * columns), min=0.0), gamma
 
 
-def _groups(problem: Problem, width: int) -> list[tuple[float, np.ndarray]]:
-    """Distinct eigenvalues of A with their columns."""
-    return problem.operator.groups(width)
-
-
 def _explained(problem: Problem, cross: Array, g: float) -> Array:
     """k_xᵀF(λI + gFᵀKF)⁻¹Fᵀk_x, (m,): by features, by one Cholesky factor, or by eigenvectors that are kept."""
-    xp, alpha = array_namespace(cross), problem.alpha
+    alpha = problem.alpha
     scalar = replace(problem, gram=problem.gram.K)
     few = problem.gram.factor is not None and LowRank().refuses(scalar) is None
     if not few and problem.operator.n_distinct == 1 and g > 0:
@@ -80,7 +103,7 @@ def _explained(problem: Problem, cross: Array, g: float) -> Array:
         left = cross if plain else matmul(cross, points.to_points(eye_like(S.shape[0], S)))
         try:
             Z = cholesky(S, alpha / g, overwrite=True).solve_lower(left.T)
-            return xp.sum(Z * Z, axis=0) / g
+            return array_namespace(Z).sum(Z * Z, axis=0) / g
         except NotPositiveDefinite:  # α below rounding: eigenvalues are clipped
             pass
     path = ThinPath(scalar) if few else _spectral(scalar)
@@ -110,7 +133,8 @@ def covariances(problem: Problem, inputs: FittedInputs, R: Any) -> Array:
     found = []
     for rows in blocks(R.shape[0], _ROWS):
         some = take_rows(R, rows)
-        own, cross = _entries(inputs.kernel.gram(some), q), _entries(inputs.kernel.gram(some, inputs.points), q)
+        own = _entries(inputs.kernel.gram(some), q)
+        cross = _entries(inputs.kernel.gram(some, inputs.points), q)
         Z = factor.solve_lower(matmul(cross, F).T)
         for i in range(own.shape[0] // q):
             at = slice(i * q, (i + 1) * q)

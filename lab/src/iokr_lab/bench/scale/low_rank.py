@@ -13,7 +13,7 @@ from sklearn.linear_model import Ridge
 
 from iokr import IOKR, IOKRCV
 from iokr.apps.report import Figure, Table
-from iokr.estimators.regression.iokr import fitted_problem
+from iokr.estimators.regression.base import fitted_problem
 from iokr.kernels.landmarks import Landmarks
 from iokr.kernels.nystroem import Nystroem
 from iokr.kernels.vectors import RBF
