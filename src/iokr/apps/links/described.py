@@ -64,7 +64,7 @@ def chosen_table(network: LinkData, settings: Settings, fitted: FittedMethod) ->
             idle = "" if name in parts else "not learned from all links: it would not change a score"
             rows.append({"what": f"{of}weight of a deviation of its scores", "value": shares[name], "": idle})
         if name in parts:
-            rows += [{**row, "what": of + row["what"]} for row in _chosen(network, settings, search, parts[name])]
+            rows += [{**row, "what": of + row["what"]} for row in _chosen(network, settings, name, search, parts[name])]
     by = {"iokr": "by leave-one-out", "pairs": "by folds of nodes"}.get(fitted.method, "by leaving out nodes")
     if fitted.n_sampled is None:
         return Table(f"Chosen {by}", rows)
@@ -82,10 +82,10 @@ def _shares(fitted: FittedMethod) -> dict[str, float]:
     return dict(zip(fitted.searches, weights.tolist(), strict=True))
 
 
-def _chosen(network: LinkData, settings: Settings, search: Any, fitted: Any) -> list[dict[str, Any]]:
+def _chosen(network: LinkData, settings: Settings, name: str, search: Any, fitted: Any) -> list[dict[str, Any]]:
     """What a search has chosen: numbers as numbers, and whether they are at an end of what was tried."""
     nodes = network.rows
-    kernel = fitted.kernel_ if hasattr(fitted, "kernel_") else fitted.model_.kernel_
+    kernel = _input_kernel(name, fitted)
     names = list(nodes.kernels or {}) or [name for name, _ in nodes.views if len(nodes.views) > 1]
     rows: list[dict[str, Any]] = []
 
@@ -94,7 +94,7 @@ def _chosen(network: LinkData, settings: Settings, search: Any, fitted: Any) -> 
 
     widths = [tried.gamma for tried in search.kernel] if isinstance(kernel, RBF) else []
     put("input kernel", kernel_words(kernel, names, settings.input_kernel), _end(_gamma(kernel), widths))
-    if hasattr(search, "mix_"):
+    if name == "pairs":
         put("alpha", search.alpha_, _end(search.alpha_, search.alphas))
         put("mix, weight of pairs that share a node", search.mix_, _end(search.mix_, search.mixes))
         measure = f"{search.scoring} over folds of nodes"
@@ -109,6 +109,10 @@ def _chosen(network: LinkData, settings: Settings, search: Any, fitted: Any) -> 
     if scores is not None:
         put(measure, float(np.max(scores)), "optimistic")
     return rows
+
+
+def _input_kernel(name: str, fitted: Any) -> Any:
+    return fitted.model_.kernel_ if name == "iokr" else fitted.kernel_
 
 
 def _gamma(kernel: Any) -> float:

@@ -15,7 +15,6 @@ from iokr.apps.links.defaults import ALPHAS, NEIGHBORS, STRENGTHS
 from iokr.apps.links.settings import Settings
 from iokr.apps.report.progress import Progress, silent, stage
 from iokr.estimators.links.cv import LinkPredictorCV
-from iokr.estimators.links.predictor import LinkPredictor
 from iokr.estimators.links.stack import LinkStack
 from iokr.estimators.pairs.links import PairLinkPredictorCV
 from iokr.kernels.algebra import Normalized
@@ -95,7 +94,7 @@ class FittedMethod:
     """A model of a network, and the searches that have chosen its parameters."""
 
     method: str
-    model: Any  # `LinkPredictorCV` or `LinkPredictor`, `PairLinkPredictorCV`, or the `LinkStack` of both
+    model: Any  # a fitted `LinkModel` of `iokr.estimators`, or the `LinkStack` of two
     searches: Mapping[str, Any]  # fitted, by method
     n_sampled: int | None = None  # labelled nodes that parameters were chosen on; None is all
 
@@ -132,10 +131,10 @@ def fit_methods(
         if name in methods:
             fitted = found[name]
             if everything is not None:
-                fitted = _chosen(name, fitted).fit(everything.X, everything.graph, labeled=everything.labeled)
+                fitted = fitted.unfitted().fit(everything.X, everything.graph, labeled=everything.labeled)
             yield FittedMethod(name, fitted, {name: found[name]})
     if "stack" in methods:
-        stack = LinkStack([_chosen(name, one) for name, one in found.items()], combine="logits", cv=STACK_FOLDS)
+        stack = LinkStack([search.unfitted() for search in found.values()], combine="logits", cv=STACK_FOLDS)
         stack = stack.weigh(part.X, part.graph, labeled=part.labeled)
         whole = part if everything is None else everything
         yield FittedMethod("stack", stack.learn(whole.X, whole.graph, labeled=whole.labeled), found)
@@ -156,12 +155,3 @@ def choose_and_learn(
         return next(fit_methods([method], needed, data, progress=progress))
     part = data.sample(size, seed, unlabeled=settings.unlabeled)
     return replace(next(fit_methods([method], needed, part, data, progress)), n_sampled=size)
-
-
-def _chosen(method: str, search: Any) -> Any:
-    """The model at the parameters of a search, not fitted."""
-    if method == "pairs":
-        model = clone(search)
-        return model.set_params(kernel=clone(search.kernel_), alphas=(search.alpha_,), mixes=(search.mix_,))
-    parts: dict[str, Any] = {"output_kernel": search.output_kernel, "manifold": search.model_.manifold}
-    return LinkPredictor(clone(search.model_.kernel), alpha=search.alpha_, **parts)

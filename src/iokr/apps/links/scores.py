@@ -37,10 +37,7 @@ class PairScores:
         if nodes.across:
             [(_, model, _)] = parts
             return cls(*_bipartite_factors(nodes, model), first=nodes.n_rows)
-        factors = []
-        for method, model, slope in parts:
-            A, B = (_vectors if method == "iokr" else _pair_factors)(nodes, model)
-            factors.append((A if slope == 1.0 else slope * A, B))
+        factors = [_scaled_factors(nodes, model, slope) for _, model, slope in parts]
         left, right = zip(*factors, strict=True)
         return cls(np.hstack(left), np.hstack(right))
 
@@ -58,21 +55,14 @@ class PairScores:
         return root_mean_square(self.between(some, some))
 
 
-def _vectors(nodes: ModelNodes, fitted: Any) -> tuple[Matrix, Matrix]:
-    """h(u), whose inner products are scores."""
+def _scaled_factors(nodes: ModelNodes, model: Any, slope: float) -> tuple[Matrix, Matrix]:
+    """The factors of slope · f(u, v), for nodes of training and then for later ones."""
     [side] = nodes.sides
-    H = to_numpy(fitted.model_.decision_function(side.X))
-    return H, H
-
-
-def _pair_factors(nodes: ModelNodes, model: Any) -> tuple[Matrix, Matrix]:
-    """Those of ridge regression on all pairs."""
-    [side] = nodes.sides
-    A, B = model.factors()
-    if not side.n_later:
-        return A, B
-    later_A, later_B = model.factors(side.X[side.n_fitted :])
-    return np.vstack([A, later_A]), np.vstack([B, later_B])
+    A, B = (to_numpy(part) for part in model.factors())
+    if side.n_later:
+        later = (to_numpy(part) for part in model.factors(side.X[side.n_fitted :]))
+        A, B = (np.vstack(both) for both in zip((A, B), later, strict=True))
+    return A if slope == 1.0 else slope * A, B
 
 
 def _bipartite_factors(nodes: ModelNodes, model: BipartitePredictor) -> tuple[Matrix, Matrix]:

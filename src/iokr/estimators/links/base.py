@@ -40,7 +40,7 @@ _FOLDS = 5
 class LinkModel(KernelModel, ABC):
     """s(u, v) = ⟨a_u, b_v⟩: a score for any two nodes, seen or not; higher means a link.
 
-    A subclass writes `factors`, the vectors of nodes, and `_unfitted`, a model with the parameters in use.
+    A subclass writes `factors`, the vectors of nodes, and `unfitted`, a model with the parameters in use.
     """
 
     nodes_: Any  # the inputs of `fit`
@@ -53,8 +53,8 @@ class LinkModel(KernelModel, ABC):
         """(A, B) with s(u, v) = ⟨a_u, b_v⟩ for nodes X, for some nodes of `fit` by number, or for all of them."""
 
     @abstractmethod
-    def _unfitted(self) -> Any:
-        """A model with the parameters in use, to be fitted to a part of the links."""
+    def unfitted(self) -> Any:
+        """A model with the parameters in use, to be fitted to other links."""
 
     def _check_nodes(self, X: Any, adjacency: Any, labeled: Any, kernel: Kernel | OperatorKernel) -> LinkData:
         """What `fit` is given, checked; scikit-learn's bookkeeping of features is kept."""
@@ -149,7 +149,7 @@ class LinkModel(KernelModel, ABC):
         mean square between its known nodes is that of this model.
         """
         linked, scores = [], []
-        model = self._unfitted()
+        model = self.unfitted()
         W = self.network_.graph.toarray() > 0
         n = len(W)
         known = np.ix_(self.labeled_, self.labeled_)

@@ -68,7 +68,8 @@ class LinkRegression(LinkModel):
         H = self.model_.decision_function(self.network_.columns(X) if self._pairwise else X)
         return H, H
 
-    def _unfitted(self) -> LinkPredictor:
+    def unfitted(self) -> LinkPredictor:
+        """A LinkPredictor with the parameters in use, to be fitted to other links."""
         return LinkPredictor(
             self.model_.kernel,
             output_kernel=clone(self.output_kernel_),

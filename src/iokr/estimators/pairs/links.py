@@ -89,7 +89,7 @@ class PairLinkRegression(LinkModel):
         of known nodes; for new nodes they are optimistic.
         """
         check_is_fitted(self)
-        model = self._unfitted()
+        model = self.unfitted()
         K = self.kernel_.gram(self.kernel_.represent(take(self.nodes_, self.labeled_))).dense()
         Y = pair_labels(self.network_.graph.toarray() != 0, model.unlinked)
         a, b = np.triu_indices(len(Y))
@@ -177,7 +177,8 @@ class PairLinkPredictor(PairLinkRegression):
         self._set_fit(data, fitted, ridge)
         return self
 
-    def _unfitted(self) -> PairLinkPredictor:
+    def unfitted(self) -> PairLinkPredictor:
+        """A PairLinkPredictor with the parameters in use, to be fitted to other links."""
         return clone(self)  # type: ignore[no-any-return]
 
     def factors(self, X: Any = None, *, nodes: Any = None) -> tuple[Array, Array]:
@@ -323,7 +324,8 @@ class PairLinkPredictorCV(CallbackSupportMixin, PairLinkRegression):  # type: ig
         end(context, self, X=X, y=None)
         return self
 
-    def _unfitted(self) -> PairLinkPredictor:
+    def unfitted(self) -> PairLinkPredictor:
+        """A PairLinkPredictor with the parameters in use, to be fitted to other links."""
         return PairLinkPredictor(clone(self.kernel_), mix=self.mix_, alpha=self.alpha_)
 
 
