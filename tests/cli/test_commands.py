@@ -166,7 +166,7 @@ def test_messages_of_the_library_name_the_options_of_the_command(here, monkeypat
     def broken(*args, **options):
         raise ValueError(message)
 
-    monkeypatch.setattr("iokr.apps.links.data.read_network", broken)
+    monkeypatch.setattr("iokr.apps.links.reading.read_network", broken)
     command = "cv" if "folds" in message else "predict"
     result = invoke("links", command, "-i", "n.tsv", "-e", "e.tsv", "-q")
     assert (result.exit_code, result.stderr) == (1, f"iokr: {shown}\n")
@@ -394,7 +394,7 @@ def test_bench_of_an_unknown_name_is_wrong_usage(here, benchmarks):
 def test_doctor_tells_versions_threads_memory_and_data(here):
     result = invoke("doctor", "--format", "json")
     assert result.exit_code == 0
-    found = {(row["table"], row["what"]): row["found"] for row in json.loads(result.stdout)}
+    found = {(row["table"], row["item"]): row["found"] for row in json.loads(result.stdout)}
     assert found["Versions", "python"].startswith(".".join(map(str, sys.version_info[:3])))
     assert "thread" in " ".join(text for (table, _), text in found.items() if table == "Linear algebra")
     assert found["Memory", "available to a fit"].endswith("B")

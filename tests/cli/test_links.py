@@ -121,7 +121,7 @@ def test_cv_reports_the_three_kinds_of_pairs_apart(folder):
     assert result.exit_code == 0, result.output
     out = folder / "iokr-links-cv"
     table = json.loads((out / "metrics.json").read_text())["tables"][0]["rows"]
-    assert [row["pair of"] for row in table] == ["two known nodes", "a known and a new node", "two new nodes"]
+    assert [row["pairs"] for row in table] == ["known-known", "known-new", "new-new"]
     assert table[1]["AUC-ROC %"]["mean"] > 70 and table[1]["AUC-ROC %"]["n"] == 3
     assert table[1]["AUC-PR %"]["mean"] > table[1]["linked %"]
     curves = rows(out / "curves.tsv")
@@ -155,7 +155,7 @@ def test_given_kernels_are_called_by_their_names(folder, network, given, words):
     assert words in line and "array" not in result.stdout
 
 
-def test_what_stands_at_an_end_of_what_was_tried_is_said(folder):
+def test_a_choice_at_an_end_of_the_grid_is_marked(folder):
     """There the best may lie beyond; shuffled features tell nothing, and the largest penalty is the best."""
     head, *lines = (folder / "nodes.tsv").read_text().splitlines()
     names, values = zip(*(line.split("\t", 1) for line in lines), strict=True)
@@ -165,9 +165,13 @@ def test_what_stands_at_an_end_of_what_was_tried_is_said(folder):
     (folder / "nodes.tsv").write_text("\n".join([head, *mixed]) + "\n")
     result = invoke("predict", *FILES, "--input-kernel", "linear", "--method", "iokr")
     words = " ".join(line for line in result.stdout.splitlines() if line.startswith("alpha"))
-    assert result.exit_code == 0 and ("the largest tried" in words or "the smallest tried" in words), words
+    assert result.exit_code == 0 and ("largest value of the grid" in words or "smallest value of the grid" in words), (
+        words
+    )
     (folder / "nodes.tsv").write_text(plain)
-    assert "tried" not in invoke("predict", *FILES, "-o", "plain", "--method", "iokr").stdout.partition("alpha")[2]
+    assert (
+        "of the grid" not in invoke("predict", *FILES, "-o", "plain", "--method", "iokr").stdout.partition("alpha")[2]
+    )
 
 
 def test_unlabelled_nodes_take_part_in_cross_validation(folder):
@@ -180,7 +184,7 @@ def test_unlabelled_nodes_take_part_in_cross_validation(folder):
         result = invoke("cv", "-i", f"{nodes}.tsv", "-e", "edges.csv", "--no-scale", *more, "-o", "out", "--force")
         assert result.exit_code == 0, result.output
         figures.append(json.loads((folder / "out" / "metrics.json").read_text())["tables"][0]["rows"])
-    assert [row["pairs"] for row in figures[0]] == [row["pairs"] for row in figures[1]]
+    assert [row["number of pairs"] for row in figures[0]] == [row["number of pairs"] for row in figures[1]]
     assert figures[0] != figures[1]
     assert figures[2] == figures[3]
 
@@ -331,7 +335,7 @@ def test_inputs_that_say_nothing_are_refused(folder):
 
 def test_cv_says_that_scaling_sees_the_features_of_new_nodes(folder):
     assert invoke("cv", *FILES, "--folds", 2, "-q").exit_code == 0
-    assert "with the features of all nodes, new ones among them" in (folder / "iokr-links-cv/report.html").read_text()
+    assert "(transductive)" in (folder / "iokr-links-cv/report.html").read_text()
 
 
 def test_nothing_is_overwritten_without_force(folder):
@@ -375,8 +379,8 @@ def test_links_that_are_not_learned_from_are_not_counted_as_such(folder):
         page = (folder / out / "report.html").read_text()
         assert f"{learned} known links" in page
         tables = json.loads((folder / out / "metrics.json").read_text())["tables"]
-        counts = {row["what"]: row["count"] for table in tables if table["title"] == "Input" for row in table["rows"]}
-        assert counts["known links, learned from"] == learned
+        counts = {row["item"]: row["count"] for table in tables if table["title"] == "Input" for row in table["rows"]}
+        assert counts["known links between labelled nodes"] == learned
         assert counts["edge: a node that is not labelled"] == len(known) - learned
 
 
@@ -401,7 +405,7 @@ def test_ids_that_spreadsheets_execute(folder, safe):
     assert {row["source"] for row in rows(out / "rejected.tsv")} >= {"'=strange" if safe else "=strange"}
     assert all(float(row["score"]) is not None for row in rows(out / "edges.tsv")), "negative numbers stay numbers"
     page = (out / "report.html").read_text()
-    assert ("an apostrophe stands before them" if safe else "which spreadsheets execute") in page
+    assert ("an apostrophe precedes them" if safe else "which spreadsheets execute") in page
     drawn = json.loads((out / "network.cyjs").read_text())
     assert exact <= {node["data"]["id"] for node in drawn["elements"]["nodes"]}
 

@@ -130,7 +130,7 @@ def test_what_the_page_tells_of_models_and_choices_is_the_same(both):
             if "Expected" not in title:
                 assert title in trained.stdout, "and what `train` printed"
     page = (out / "kept" / "report.html").read_text()
-    assert "Training nodes that speak most for it" in page
+    assert "training nodes that contribute most to the score" in page
 
 
 def test_the_file_says_which_model_it_is(both):
@@ -141,7 +141,9 @@ def test_the_file_says_which_model_it_is(both):
     shown = ran("show", path).stdout
     assert type(iokr.load(path)).__name__ in shown and methods.METHODS[method] in shown
     if "auto" in out.name:
-        [won] = re.findall(r"^(\S.*) is used$", trained.stdout, flags=re.MULTILINE)
+        [won] = re.findall(
+            r"^Models on held-out nodes; (\S.*) is the best by roc_auc$", trained.stdout, flags=re.MULTILINE
+        )
         assert won == methods.METHODS[method] and "the best of 3 by folds of nodes" in shown
 
 
@@ -189,7 +191,7 @@ def model(files, tmp_path_factory):
 def test_nodes_of_the_model_alone_are_ranked_as_without_a_file(files, model, tmp_path):
     ran("links", "predict", "--model", model, "-o", tmp_path / "none", "--top", 50)
     again = ran("links", "predict", "--model", model, "-i", files / "nodes.tsv", "-o", tmp_path / "again", "--top", 50)
-    assert "pairs of its nodes are listed" in again.stdout
+    assert "pairs of its nodes are ranked" in again.stdout
     assert (tmp_path / "none" / "edges.tsv").read_text() == (tmp_path / "again" / "edges.tsv").read_text()
 
 
@@ -215,7 +217,7 @@ def test_a_known_node_with_other_features_is_told(files, model, tmp_path):
     result = ran("links", "predict", "--model", model, "-i", tmp_path / "nodes.tsv", "-o", tmp_path / "out")
     assert "other features than at training" in result.stdout
     [row] = rows(tmp_path / "out" / "rejected.tsv")
-    assert (row["source"], row["action"]) == ("n0", "those of training are used")
+    assert (row["source"], row["action"]) == ("n0", "training features are used")
 
 
 def test_the_first_models_place_new_nodes_as_they_did(tmp_path, monkeypatch):
@@ -234,7 +236,7 @@ def test_the_first_models_place_new_nodes_as_they_did(tmp_path, monkeypatch):
         assert float(other["score"]) == pytest.approx(float(row["score"]), rel=1e-9)
         assert (row["pair"], row["above_threshold"]) == (other["pair"], other["above_threshold"])
     assert "probability" not in found[0]
-    assert "models were not evaluated at training" in (tmp_path / "out" / "report.html").read_text()
+    assert "without an evaluation at training" in (tmp_path / "out" / "report.html").read_text()
     ran("links", "predict", "--model", "model.safetensors", "-o", "own", "--top", 10)
     assert "LinkPredictorCV" in ran("show", "model.safetensors").stdout
 
@@ -281,7 +283,7 @@ def test_a_weight_of_zero_is_said_and_costs_nothing(files, tmp_path, monkeypatch
     ran("links", "predict", *given, "-o", tmp_path / "out", "--top", 20)
     assert max(fitted) < LINKED, "on parts of the nodes, to be weighed, and never on all"
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "LinkPredictor</code> has the weight 0" in page and "not learned from all links" in page
+    assert "LinkPredictor</code> has the weight 0" in page and "not fitted to all links" in page
     ran("links", "train", *given, "-o", tmp_path / "model")
     assert iokr.load(tmp_path / "model").models_[0] is None
     ran("links", "predict", "--model", tmp_path / "model", "-o", tmp_path / "kept", "--top", 20)
@@ -321,7 +323,7 @@ def test_two_kinds_are_kept_too(kinds, tmp_path, way):
     assert (tmp_path / "kept" / "edges.tsv").read_text() == (tmp_path / "direct" / "edges.tsv").read_text()
     assert (tmp_path / "kept" / "network.graphml").read_text() == (tmp_path / "direct" / "network.graphml").read_text()
     direct, kept = tables(tmp_path / "direct"), tables(tmp_path / "kept")
-    for title in ("Links that the model has not seen", "Chosen by leaving out rows and columns"):
+    for title in ("Accuracy on held-out links", "Parameters, chosen by leaving out rows and columns"):
         assert kept[title]["rows"] == direct[title]["rows"] and title in trained.stdout
     assert "BipartitePredictor between drug and target" in ran("show", tmp_path / "model").stdout
 

@@ -1,4 +1,4 @@
-"""Models compared by folds of nodes, what speaks for a link, lists of pairs, and the page used in a browser.
+"""Models compared by folds of nodes, evidence for a link, lists of pairs, and the page used in a browser.
 
 Tests of `iokr.apps.links.comparison`, `iokr.apps.links.described`, `iokr.apps.links.explanation`,
 `iokr.apps.links.methods`, `iokr.apps.links.model`, `iokr.apps.links.nodes`, `iokr.apps.links.page` and
@@ -77,18 +77,18 @@ def run(folder):
 
 def test_models_are_compared_by_folds_of_nodes_and_the_better_one_is_used(run):
     out, printed = run
-    [won] = re.findall(r"^(\S.*) is used$", printed, flags=re.MULTILINE)
+    [won] = re.findall(r"^Models on held-out nodes; (\S.*) is the best by roc_auc$", printed, flags=re.MULTILINE)
     assert won in METHODS.values()
     metrics = json.loads((out / "metrics.json").read_text())
-    [compared] = [table for table in metrics["tables"] if table["title"] == f"{won} is used"]
+    [compared] = [table for table in metrics["tables"] if won in table["title"]]
     areas = [row["AUC-ROC %"]["mean"] for row in compared["rows"]]
     assert {row["model"] for row in compared["rows"]} == set(METHODS.values()), "the two, and their stack"
     assert compared["rows"][0]["model"] == won and areas == sorted(areas, reverse=True)
-    behind = compared["rows"][1]["minus the best, ROC"]["mean"]
+    behind = compared["rows"][1]["AUC-ROC minus the best"]["mean"]
     assert behind == pytest.approx(areas[1] - areas[0])
 
 
-@pytest.mark.parametrize(("method", "words"), [("iokr", "LinkPredictor"), ("pairs", "PairModel")])
+@pytest.mark.parametrize(("method", "words"), [("iokr", "LinkPredictor"), ("pairs", "PairLinkPredictor")])
 def test_a_method_can_be_fixed(folder, method, words):
     files = ("-i", folder / "nodes.tsv", "-e", folder / "edges.tsv")
     result = invoke(
@@ -96,9 +96,9 @@ def test_a_method_can_be_fixed(folder, method, words):
     )
     assert result.exit_code == 0, result.output
     tables = json.loads((folder / method / "metrics.json").read_text())["tables"]
-    chosen = {row["what"]: row["value"] for row in tables[-1]["rows"]}
+    chosen = {row["parameter"]: row["value"] for row in tables[-1]["rows"]}
     assert chosen["model"] == words and 0.1 <= chosen["alpha"] <= 1, "numbers are numbers"
-    assert "is used" not in result.stdout
+    assert "is the best" not in result.stdout
 
 
 @pytest.mark.parametrize("command", ["predict", "train", "cv"])
@@ -137,7 +137,7 @@ def test_cv_compares_models_too(folder, tmp_path):
     files = ("-i", folder / "nodes.tsv", "-e", folder / "edges.tsv")
     result = invoke("cv", *files, "--folds", 2, "-o", tmp_path / "cv", "--alphas", "0.1,1")
     assert result.exit_code == 0, result.output
-    assert re.search(rf"^({'|'.join(METHODS.values())}) is used$", result.stdout, flags=re.MULTILINE)
+    assert re.search(rf"; ({'|'.join(METHODS.values())}) is the best by roc_auc$", result.stdout, flags=re.MULTILINE)
     assert all(name in result.stdout for name in METHODS.values())
 
 
@@ -146,9 +146,9 @@ def test_the_stack_weighs_both_models_and_searches_each_once(folder, tmp_path):
     result = invoke("predict", *files, "--top", 9, "-o", tmp_path / "stack", "--method", "stack")
     assert result.exit_code == 0, result.output
     tables = json.loads((tmp_path / "stack" / "metrics.json").read_text())["tables"]
-    chosen = {row["what"]: row["value"] for row in tables[-1]["rows"]}
+    chosen = {row["parameter"]: row["value"] for row in tables[-1]["rows"]}
     assert chosen["model"] == METHODS["stack"]
-    weights = [chosen[f"{METHODS[one]}, weight of a deviation of its scores"] for one in ("iokr", "pairs")]
+    weights = [chosen[f"{METHODS[one]}, weight of its standardised scores"] for one in ("iokr", "pairs")]
     assert min(weights) >= 0 and sum(weights) > 0
     found = rows(tmp_path / "stack" / "edges.tsv")
     assert [float(row["score"]) for row in found] == sorted((float(row["score"]) for row in found), reverse=True)
@@ -170,7 +170,7 @@ def test_progress_is_that_of_the_searches(network):
     list(fit_methods(STACKED, models, data, progress=lambda *where: told.append(where)))
     shares = [done / total for done, total, _ in told]
     assert shares == sorted(shares) and shares[-1] == 1.0 and len(told) > len(inputs.kernels)
-    assert told[0][2].startswith("LinkPredictor: kernel 1 of 4") and told[-1][2].startswith("PairModel: ")
+    assert told[0][2].startswith("LinkPredictor: kernel 1 of 4") and told[-1][2].startswith("PairLinkPredictor: ")
 
 
 def test_probabilities_and_expected_precision_fall_along_the_list(run):
@@ -216,8 +216,8 @@ def test_evidence_for_a_link(network, scored):
     known = network.links.toarray() != 0
     at = {name: i for i, name in enumerate(nodes.ids.tolist())}
     for row in table.rows:
-        a, b = at[row["like the one"]], at[row["like the other"]]
-        assert row["they are"] == ("one node" if a == b else "linked" if known[a, b] else "not linked")
+        a, b = at[row["similar to source"]], at[row["similar to target"]]
+        assert row["pair"] == ("same node" if a == b else "linked" if known[a, b] else "not linked")
     for (i, j), count in zip(pairs, shared_neighbours(nodes, pairs), strict=True):
         assert count == np.count_nonzero(known[i] & known[j])
     K = np.asarray(terms.kernel(nodes.sides[0].X))
@@ -272,7 +272,7 @@ def test_a_reader_works_with_the_page(run, tmp_path):
         browser.click(".panel .why summary")
         browser.wait()
         told = browser.read("document.querySelector('.panel details[open]').innerText")
-        assert "probability" in told and "speak most for it" in told
+        assert "probability" in told and "contribute most to the score" in told
     finally:
         browser.close()
 

@@ -59,9 +59,11 @@ def test_views_are_one_model(folder, tmp_path, combine):
     result = invoke("predict", *views(folder), "-o", tmp_path / "out", "--combine", combine, "--top", 20, *FEW)
     assert result.exit_code == 0, result.output
     tables = {t["title"]: t["rows"] for t in json.loads((tmp_path / "out" / "metrics.json").read_text())["tables"]}
-    [nodes] = [row for row in tables["Input"] if row["what"] == "nodes"]
-    assert nodes == {"what": "nodes", "count": 39, "": "2 views: one (5 features), two (5 features)"}
-    [kernel] = [row["value"] for row in tables["Chosen by leave-one-out"] if row["what"] == "input kernel"]
+    [nodes] = [row for row in tables["Input"] if row["item"] == "nodes"]
+    assert nodes == {"item": "nodes", "count": 39, "details": "2 views: one (5 features), two (5 features)"}
+    [kernel] = [
+        row["value"] for row in tables["Parameters, chosen by leave-one-out"] if row["parameter"] == "input kernel"
+    ]
     assert "one (gaussian" in kernel and "two (gaussian" in kernel
     gone = rows(tmp_path / "out" / "rejected.tsv")
     assert {(row["source"], row["reason"], row["action"]) for row in gone if row["what"] == "node"} == {

@@ -1,7 +1,7 @@
-"""The command `iokr`: a sub-command a file. They parse, call the library and draw, nothing else.
+"""The command `iokr`, one file per sub-command: options, one call into `iokr.apps`, and output.
 
-Nothing is imported before signals are taken care of, and nothing heavy before a sub-command runs, so that `iokr --help`
-answers at once.
+Signal handlers are installed before anything is imported, and nothing heavy is imported before a sub-command runs, so
+that `iokr --help` answers at once.
 """
 
 from typing import TYPE_CHECKING, Any

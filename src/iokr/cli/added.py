@@ -1,4 +1,4 @@
-"""Commands that other distributions add, by the entry points `iokr.commands`: `reproduce` and `bench` of iokr-lab."""
+"""Commands of other distributions, by the entry points `iokr.commands`: `reproduce` and `bench` of iokr-lab."""
 
 from __future__ import annotations
 
@@ -13,17 +13,14 @@ from iokr.cli.shared import guarded
 __all__ = ["ADDED", "added_command"]
 
 ADDED = {
-    "reproduce": "Run a published experiment again, our numbers beside theirs.",
+    "reproduce": "Repeat a published experiment and compare the numbers.",
     "bench": "Measure against baselines and the arithmetic lower bound.",
 }
 _ANY = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
 
 
 def added_command(name: str) -> Any:
-    """The command called `name`; None for a name that nobody adds.
-
-    The distribution is imported here, when the command is used, and by nothing else in this package.
-    """
+    """The command called `name`, or None. The distribution that adds it is imported here, when the command is used."""
     found = entry_points(group="iokr.commands", name=name)
     if found:
         (entry, *_) = found
@@ -32,14 +29,14 @@ def added_command(name: str) -> Any:
         return None
 
     def missing(context: typer.Context) -> None:
-        raise ImportError(f"`iokr {name}` comes with iokr-lab: pip install iokr-lab, in a clone pip install ./lab.")
+        raise ImportError(f"`iokr {name}` needs iokr-lab: pip install iokr-lab, or in a clone pip install ./lab.")
 
     missing.__doc__ = f"{ADDED[name]} Needs iokr-lab."
     return _as_command(name, missing, context_settings=_ANY)
 
 
 def _as_command(name: str, function: Callable[..., None], **options: Any) -> Any:
-    """A command of click, as Typer makes it of a function."""
+    """A function as a command."""
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     app.command(name, **options)(guarded(function))
     return typer.main.get_command(app)

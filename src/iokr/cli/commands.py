@@ -1,4 +1,4 @@
-"""The sub-commands of `iokr`, each from its file."""
+"""The command `iokr` and its sub-commands."""
 
 import sys
 from typing import Any
@@ -18,14 +18,14 @@ __all__ = ["app"]
 
 
 class WithAdded(Commands):
-    """Our commands, and those of other distributions."""
+    """The commands of iokr, and those of other distributions."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Ours first."""
+        """Those of iokr first."""
         return [*super().list_commands(ctx), *ADDED]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Others are imported when they are asked for by name."""
+        """A command of another distribution is imported when it is called."""
         return super().get_command(ctx, cmd_name) or added_command(cmd_name)
 
 
@@ -45,9 +45,9 @@ app.add_typer(msms)
 def iokr(
     context: typer.Context,
     version: bool = typer.Option(
-        False, "--version", help="Print the version and stop.", callback=show_version, is_eager=True
+        False, "--version", help="Print the version and exit.", callback=show_version, is_eager=True
     ),
 ) -> None:
-    """Input Output Kernel Regression: predict vectors, labels or any other objects."""
+    """Input output kernel regression: predict vectors, labels, links, or any other objects."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())

@@ -28,7 +28,7 @@ def doctor(format: FormatOption = None, verbose: Verbose = False) -> None:
         "Data": _data(),
     }
     tables = [
-        Table(title, [{"what": what, "found": found} for what, found in rows.items()])
+        Table(title, [{"item": item, "found": found} for item, found in rows.items()])
         for title, rows in sections.items()
     ]
     print_tables(tables, format)
@@ -45,7 +45,7 @@ def _versions() -> dict[str, str]:
 
 
 def _devices() -> dict[str, str]:
-    """Processors, and the accelerators that torch and CuPy see; the only place that imports them to look."""
+    """Processors, and the accelerators that torch and CuPy find."""
     from iokr.apps.report import usable_cores
 
     return {"cpu": f"{usable_cores()} of {os.cpu_count()} cores usable", "torch": _torch(), "cupy": _cupy()}
@@ -77,7 +77,7 @@ def _cupy() -> str:
 
 
 def _linear_algebra() -> dict[str, str]:
-    """The libraries that NumPy and SciPy have loaded, with their threads."""
+    """The BLAS libraries that NumPy and SciPy have loaded, and their threads."""
     import scipy.linalg  # noqa: F401  (loads its own copy of BLAS)
     from threadpoolctl import threadpool_info
 
@@ -109,7 +109,7 @@ def _memory() -> dict[str, str]:
 
 
 def _device_memory() -> dict[str, int]:
-    """Free bytes of every CUDA device that torch or CuPy sees."""
+    """Free bytes of every CUDA device that torch or CuPy finds."""
     if util.find_spec("torch") is not None:
         try:
             import torch
@@ -136,7 +136,7 @@ def _physical_memory() -> int | None:
 
 
 def _data() -> dict[str, str]:
-    """The data folder, and the data sets in it."""
+    """The data folder and its data sets."""
     from iokr._system.memory import human_bytes
     from iokr.datasets import data_files, data_home
 

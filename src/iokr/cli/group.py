@@ -1,4 +1,4 @@
-"""How commands are called: an option that means one value is given once, and messages about usage can be printed."""
+"""Groups of commands: options of one value are given once, and control characters in messages are escaped."""
 
 import re
 from collections import Counter
@@ -15,20 +15,20 @@ __all__ = ["Commands"]
 
 
 class Commands(TyperGroup):
-    """A group all of whose commands refuse an option that is repeated, unless it is meant to be."""
+    """A group whose commands reject a repeated option, unless it takes several values."""
 
     def make_context(self, *args: Any, **options: Any) -> Any:
-        """As before, messages printable."""
+        """As in the base class, with control characters in messages escaped."""
         with _legible():
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: Any) -> Any:
-        """As before, messages printable."""
+        """As in the base class, with control characters in messages escaped."""
         with _legible():
             return super().invoke(ctx)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
-        """The command, whose options are counted first."""
+        """The command, after a check of repeated options."""
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None and not ctx.resilient_parsing and not isinstance(command, TyperGroup):
             _refuse_repeated(command.context_class(command, info_name=name, parent=ctx), rest)
@@ -38,7 +38,7 @@ class Commands(TyperGroup):
 def _refuse_repeated(ctx: Any, args: list[str]) -> None:
     try:
         _, _, order = ctx.command.make_parser(ctx).parse_args(args=list(args))
-    except Exception:  # it will be said when the command parses them itself
+    except Exception:  # the command reports it when it parses them itself
         return
     for parameter, count in Counter(order).items():
         option = parameter.param_type_name == "option"
@@ -52,21 +52,30 @@ def _refuse_repeated(ctx: Any, args: list[str]) -> None:
 def _legible() -> Iterator[None]:
     try:
         yield
-    except Exception as error:  # of usage, wherever the installed typer has its classes from
+    except Exception as error:  # the class of usage errors depends on the version of typer
         message = getattr(error, "message", None)
         if isinstance(message, str) and hasattr(error, "exit_code"):
-            error.message = printable(_in_words(message))  # type: ignore[attr-defined]  # it was asked for above
+            error.message = printable(_with_name_here(message))  # type: ignore[attr-defined]  # checked above
         raise
 
 
-_HERE = {"rbf": "gaussian", "linkpredictor": "iokr", "pairmodel": "pairs", "linkstack": "stack", "aligned": "alignf"}
+_NAMES_HERE = {
+    "rbf": "gaussian",
+    "linkpredictor": "iokr",
+    "pairmodel": "pairs",
+    "pairlinkpredictor": "pairs",
+    "linkstack": "stack",
+    "aligned": "alignf",
+}
 
 
-def _in_words(message: str) -> str:
-    """Without the name of an exception; what has another name in Python is told by that of the command."""
+def _with_name_here(message: str) -> str:
+    """The message, with the option's word for a class of the library."""
     message = message.replace("Value error, ", "")
-    if " is called " in message:  # a group within a group has said so
+    if " is called " in message:  # added by a group inside this group
         return message
     found = re.fullmatch(r"(.*?)'(\w+)(?:\(.*\))?' is not one of (.*?)\.?", message)
-    name = _HERE.get(found[2].lower(), "") if found else ""
-    return f"{message.rstrip('.')}; {found[2]} is called {name} here." if found and f"'{name}'" in found[3] else message
+    name = _NAMES_HERE.get(found[2].lower(), "") if found else ""
+    if not found or f"'{name}'" not in found[3]:
+        return message
+    return f"{message.rstrip('.')}; {found[2]} is called {name} here."

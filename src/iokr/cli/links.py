@@ -61,7 +61,7 @@ def cv(
     edges: Edges,
     kernels: Kernels = None,
     threads: Threads = None,
-    folds: Annotated[int, typer.Option("--folds", min=2, help="Into how many parts the nodes are cut.")] = 5,
+    folds: Annotated[int, typer.Option("--folds", min=2, help="Number of folds of nodes.")] = 5,
     output: Output = Path("iokr-links-cv"),
     force: Force = False,
     spreadsheet_safe: SpreadsheetSafe = False,
@@ -70,10 +70,10 @@ def cv(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """How well are links found that the model has not seen?
+    """Cross-validate link prediction over nodes.
 
-    Between known nodes, to new nodes, and among new nodes, by folds over the nodes. The folder gets the table,
-    metrics.json, curves.tsv, rejected.tsv (every row of a file that did not fit), run.json and report.html.
+    Known-known, known-new and new-new pairs are evaluated separately. The folder contains the tables, metrics.json,
+    curves.tsv, rejected.tsv (rejected and modified rows of the files), run.json and report.html.
     """
     check_usage(context)
 
@@ -98,19 +98,19 @@ def train(
     edges: Edges,
     search_all: SearchAll = False,
     threads: Threads = None,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The model.")] = Path(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="File for the model.")] = Path(
         "model.safetensors"
     ),
-    force: Annotated[bool, typer.Option("--force", help="Write over an earlier model.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an earlier model.")] = False,
     seed: Seed = 0,
     format: FormatOption = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Learn from a network, and keep the model in a file.
+    """Fit a model to a network and save it to a file.
 
-    Models are compared as by `iokr links predict`, and the best one is kept. `iokr links predict --model FILE` lists
-    links of its nodes, with `--nodes new.tsv` those of nodes that come later; `iokr show FILE` says what is in it.
+    Models are compared as by `iokr links predict`, and the best one is saved. `iokr links predict --model FILE` ranks
+    pairs of its nodes, with `--nodes new.tsv` pairs with new nodes; `iokr show FILE` describes it.
     """
     check_usage(context)
 
@@ -135,22 +135,24 @@ def train(
 def predict(
     context: typer.Context,
     edges: Annotated[
-        str | None, typer.Option("-e", "--edges", metavar="FILE", help="Known links: source, target, perhaps weight.")
+        str | None, typer.Option("-e", "--edges", metavar="FILE", help="Known links: source, target, optional weight.")
     ] = None,
     kernels: Kernels = None,
     model: Annotated[
         Path | None,
-        typer.Option("--model", metavar="FILE", help="A model of `iokr links train`, in place of --edges."),
+        typer.Option("--model", metavar="FILE", help="Model of `iokr links train`, instead of --edges."),
     ] = None,
     search_all: SearchAll = False,
     threads: Threads = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="How many links to list.")] = 1000,
+    top: Annotated[int, typer.Option("--top", min=1, help="Number of predicted links.")] = 1000,
     partners_of: Annotated[
         list[str] | None, typer.Option("--for", metavar="ID", help="Only partners of this node; repeatable.")
     ] = None,
     between: Annotated[
         tuple[str, str] | None,
-        typer.Option("--between", metavar="FILE FILE", help="Only pairs of a node of one list and one of the other."),
+        typer.Option(
+            "--between", metavar="FILE FILE", help="Only pairs of a node in one list and a node in the other."
+        ),
     ] = None,
     output: Output = Path("iokr-links"),
     force: Force = False,
@@ -160,16 +162,16 @@ def predict(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """List the pairs most likely to be linked that are not known to be.
+    """Rank the pairs of nodes that are not known to be linked.
 
-    With --model nothing is learned: pairs of the model's nodes are listed, or, with --nodes, pairs with a node that the
-    model has not seen, its features scaled and checked as at training.
+    With --model nothing is fitted: pairs of the model's nodes are ranked or, with --nodes, pairs with a new node, whose
+    features are scaled and checked as at training.
 
-    The folder gets edges.tsv, the known and predicted network as network.graphml and network.cyjs (Cytoscape),
-    rejected.tsv (every row of a file that did not fit), the table, metrics.json, run.json and report.html.
+    The folder contains edges.tsv, the known and predicted network as network.graphml and network.cyjs (Cytoscape),
+    rejected.tsv (rejected and modified rows of the files), the tables, metrics.json, run.json and report.html.
     """
     if (edges is None) == (model is None):
-        raise typer.BadParameter("give either --edges, to learn, or --model.", param_hint="--edges / --model")
+        raise typer.BadParameter("give either --edges or --model.", param_hint="--edges / --model")
     check_usage(context)
 
     def run(progress: "Progress") -> "Report":
@@ -189,7 +191,7 @@ def predict(
         else:
             data = links.read(edges=edges, kernels=kernels or None, **arguments(context, reading))
             result = links.predict(data, search_all=search_all, **selection, **arguments(context, fitting))
-        progress(1, 1, "writing and drawing")
+        progress(1, 1, "drawing the page")
         return result.report(spreadsheet_safe=spreadsheet_safe)
 
     with limited(threads):

@@ -1,4 +1,4 @@
-"""Options of `iokr links`, and how they become arguments of `iokr.apps.links`."""
+"""Options of `iokr links`, and the arguments of `iokr.apps.links` that they are."""
 
 import enum
 import functools
@@ -28,18 +28,18 @@ __all__ = [
 
 
 def _names(text: str | None) -> tuple[str, ...] | None:
-    """Names with commas between them."""
+    """Names, separated by commas."""
     return tuple(part.strip() for part in (text or "").split(",") if part.strip()) or None
 
 
 def _numbers(text: str | None) -> tuple[float, ...] | None:
-    """Numbers with commas between them."""
+    """Numbers, separated by commas."""
     if text is None:
         return None
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
-        raise typer.BadParameter(f"must be positive numbers with commas between them, got {text!r}.") from None
+        raise typer.BadParameter(f"must be positive numbers, separated by commas, got {text!r}.") from None
 
 
 Missing = enum.StrEnum("Missing", ["reject", "mean", "zero"])
@@ -50,7 +50,7 @@ Decimal = enum.StrEnum("Decimal", ["auto", "point", "comma"])
 Method = enum.StrEnum("Method", ["auto", "iokr", "pairs", "stack"])
 
 Edges = Annotated[
-    str, typer.Option("-e", "--edges", metavar="FILE", help="Known links: source, target, perhaps weight.")
+    str, typer.Option("-e", "--edges", metavar="FILE", help="Known links: source, target, optional weight.")
 ]
 Nodes = Annotated[
     list[str] | None,
@@ -58,12 +58,12 @@ Nodes = Annotated[
         "-i",
         "--nodes",
         metavar="FILE",
-        help="Features of the nodes; the first column is the id. Given again: another view of the same nodes.",
+        help="Features of nodes; the first column is the id. Repeat it for several views of the same nodes.",
     ),
 ]
 Kernels = Annotated[
     list[str] | None,
-    typer.Option("-k", "--kernel", metavar="FILE", help="A kernel matrix with ids, in place of features; repeatable."),
+    typer.Option("-k", "--kernel", metavar="FILE", help="Kernel matrix with ids, instead of features; repeatable."),
 ]
 Ids = Annotated[str | None, typer.Option("--ids", metavar="FILE", help="Ids of the rows of an .npy or .npz file.")]
 Labeled = Annotated[
@@ -71,72 +71,75 @@ Labeled = Annotated[
     typer.Option(
         "--labeled",
         metavar="edges|all|FILE",
-        help="Nodes whose links are all known: those in the edge list, all, a list.",
+        help="Nodes whose mutual links are all known: those in the edge list, all, or a list of ids.",
     ),
 ]
 MissingOption = Annotated[
-    Missing, typer.Option("--missing", help="Nodes with missing features: leave out, or fill in.")
+    Missing, typer.Option("--missing", help="Nodes with missing features: reject them, or impute the mean or zero.")
 ]
-Scale = Annotated[bool, typer.Option("--scale/--no-scale", help="Scale every feature to mean 0 and variance 1.")]
-InputKernelOption = Annotated[InputKernel, typer.Option("--input-kernel", help="How features are compared.")]
-CombineOption = Annotated[Combine, typer.Option("--combine", help="How the kernels of several views become one.")]
-Beta = Annotated[float, typer.Option("--beta", help="Diffusion time on the known links: larger reaches further.")]
-Semi = Annotated[bool, typer.Option("--unlabeled", help="Nodes without known links take part in learning.")]
+Scale = Annotated[bool, typer.Option("--scale/--no-scale", help="Standardise features: mean 0, variance 1.")]
+InputKernelOption = Annotated[InputKernel, typer.Option("--input-kernel", help="Kernel on the features.")]
+CombineOption = Annotated[Combine, typer.Option("--combine", help="How the kernels of several views are combined.")]
+Beta = Annotated[float, typer.Option("--beta", help="Diffusion time on the known links; larger reaches further.")]
+Semi = Annotated[bool, typer.Option("--unlabeled", help="Semi-supervised: use the features of unlabelled nodes.")]
 MethodOption = Annotated[
-    Method, typer.Option("--method", help="LinkPredictor, PairModel, both together, or the best by folds of nodes.")
+    Method,
+    typer.Option(
+        "--method", help="LinkPredictor, PairLinkPredictor, LinkStack of both, or the best in folds of nodes."
+    ),
 ]
 Alphas = Annotated[
     str | None,
     typer.Option("--alphas", metavar="A,B,…", help="Values of the regularisation to choose from.", callback=_numbers),
 ]
 SearchAll = Annotated[
-    bool, typer.Option("--all", help="Choose parameters on all labelled nodes, not on a sample of many.")
+    bool, typer.Option("--all", help="Choose parameters on all labelled nodes, not on a sample of 2000.")
 ]
 Threads = Annotated[
     int | None, typer.Option("--threads", min=1, max=1024, help="Threads of linear algebra; default: one per core.")
 ]
-ScoringOption = Annotated[Scoring, typer.Option("--scoring", help="What leave-one-out chooses parameters by.")]
+ScoringOption = Annotated[
+    Scoring, typer.Option("--scoring", help="Accuracy by which parameters and models are chosen.")
+]
 Partners = Annotated[
     list[str] | None,
     typer.Option(
         "--partners",
         metavar="FILE",
-        help="Nodes of another kind: only pairs across are scored. Given again: another view of them.",
+        help="Nodes of a second kind: only pairs across are scored. Repeat it for several views.",
     ),
 ]
 Bipartite = Annotated[
     bool,
-    typer.Option(
-        "--bipartite", help="Two kinds of nodes in one table; the column of --edges tells the kind. Only pairs across."
-    ),
+    typer.Option("--bipartite", help="Two kinds of nodes in one table; the column of --edges determines the kind."),
 ]
 Columns = Annotated[
     str | None,
     typer.Option(
         "--columns",
         metavar="A,B,…",
-        help="Which columns are features; * stands for any letters.",
+        help="Feature columns; * matches any characters.",
         callback=_names,
     ),
 ]
-IdColumn = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="The column with the ids of nodes.")]
+IdColumn = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="Column with the ids of nodes.")]
 OneHot = Annotated[
     str | None,
     typer.Option(
         "--one-hot",
         metavar="A,B,…",
-        help="Columns of categories, made zeros and ones; * is every one of text.",
+        help="Categorical columns, encoded as zeros and ones; * for every column of text.",
         callback=_names,
     ),
 ]
 Transpose = Annotated[bool, typer.Option("--transpose", help="Rows of --nodes are features, columns are nodes.")]
 DecimalOption = Annotated[
-    Decimal, typer.Option("--decimal", help="What stands before decimals; auto: a comma if that is certain.")
+    Decimal, typer.Option("--decimal", help="Decimal separator; auto: a comma where that is certain.")
 ]
-Source = Annotated[str | None, typer.Option("--source", metavar="COLUMN", help="Of --edges: one end of a link.")]
-Target = Annotated[str | None, typer.Option("--target", metavar="COLUMN", help="Of --edges: the other end.")]
+Source = Annotated[str | None, typer.Option("--source", metavar="COLUMN", help="Column of --edges: one end of a link.")]
+Target = Annotated[str | None, typer.Option("--target", metavar="COLUMN", help="Column of --edges: the other end.")]
 Weight = Annotated[
-    str | None, typer.Option("--weight", metavar="COLUMN", help="Of --edges: the weight; none: all links alike.")
+    str | None, typer.Option("--weight", metavar="COLUMN", help="Column of --edges: the weight; none: unweighted.")
 ]
 
 
@@ -173,19 +176,18 @@ def fitting(
 
 
 def with_options(*groups: Callable[..., None]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A command that has the options of some groups, too; it finds their values in its context, by `arguments`."""
+    """A command with the options of some groups after its first one; `arguments` reads their values."""
 
     def merged(command: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(command)
-        context, *rest = own.parameters.values()
+        context, first, *rest = own.parameters.values()
         shared = [option for group in groups for option in inspect.signature(group).parameters.values()]
 
         @functools.wraps(command)
         def run(**given: Any) -> None:
             command(**{name: given[name] for name in own.parameters})
 
-        options = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in (*rest, *shared)]
-        options.sort(key=lambda option: option.default is not inspect.Parameter.empty)
+        options = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in (first, *shared, *rest)]
         run.__signature__ = own.replace(parameters=[context, *options])  # type: ignore[attr-defined]
         run.__annotations__ = {option.name: option.annotation for option in (context, *options)}
         return run
@@ -206,7 +208,7 @@ def _plain(value: Any) -> Any:
 
 
 def check_usage(context: typer.Context) -> None:
-    """Options that exclude each other or have no effect together are an error, exit code 2, before anything is read."""
+    """Raise for options that exclude each other or have no effect, exit code 2, before anything is read."""
     from iokr.apps.links import check_arguments
 
     values = {name: _plain(value) for name, value in context.params.items()}

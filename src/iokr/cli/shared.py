@@ -1,4 +1,4 @@
-"""What the sub-commands share: options, messages, bars, tables, and one line instead of a traceback."""
+"""Options, messages, progress bars and tables of all commands, and errors in one line."""
 
 import enum
 import functools
@@ -8,6 +8,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -43,48 +44,48 @@ __all__ = [
 
 
 Format = enum.StrEnum("Format", ["tsv", "csv", "json"])
-_SOON = 5.0  # seconds that are too few to be told
+_SOON = 5.0  # seconds of remaining time that are too few to be shown
 _OFTEN = 5.0  # seconds between two lines of one stage
 
-Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Folder to write the run to.")]
-Force = Annotated[bool, typer.Option("--force", help="Write over the files of an earlier run.")]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No bars and no messages.")]
-Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say more; show the traceback of an error.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Every random choice follows from it.")]
+Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Folder for the results.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite the files of an earlier run.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress bars and no messages.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="More messages, and the traceback of an error.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
 Repeat = Annotated[
-    int | None, typer.Option("--repeat", min=1, help="How often to repeat; default: what it thinks enough.")
+    int | None, typer.Option("--repeat", min=1, help="Number of repetitions; default: that of the experiment.")
 ]
 SpreadsheetSafe = Annotated[
     bool,
-    typer.Option("--spreadsheet-safe", help="An apostrophe before text in tables that a spreadsheet would execute."),
+    typer.Option("--spreadsheet-safe", help="Write an apostrophe before text that a spreadsheet would execute."),
 ]
 FormatOption = Annotated[
-    Format | None, typer.Option("--format", help="Format of the tables; default: to be read by people, files as tsv.")
+    Format | None, typer.Option("--format", help="Format of the tables; default: aligned text, and files as tsv.")
 ]
 
 
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """`command`, whose errors are one line on standard error and exit code 1, and warnings a line each."""
+    """A command whose errors are one line on standard error, with exit code 1, and warnings one line each."""
 
     @functools.wraps(command)
     def run(**options: Any) -> None:
         context: typer.Context | None = options.get("context")
         verbose = bool(options.get("verbose"))
         try:
-            with _warnings_in_words(context, verbose=verbose):
+            with _one_line_warnings(context, verbose=verbose):
                 command(**options)
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
         except KeyboardInterrupt:
             say(INTERRUPTED)
             raise typer.Exit(130) from None
-        except BrokenPipeError:  # the reader of our output, say `head`, has seen enough
+        except BrokenPipeError:  # the reader of standard output, such as `head`, has closed it
             sys.stderr.close()
             raise typer.Exit(0) from None
-        except Exception as error:  # the last resort: whatever happened, no traceback unless asked for
+        except Exception as error:  # of any kind: one line, and the traceback with --verbose only
             if verbose:
                 say(traceback.format_exc().rstrip())
-            say(f"iokr: {in_options(_in_words(error), context)}")
+            say(f"iokr: {in_options(_one_line(error), context)}")
             raise typer.Exit(1) from None
 
     return run
@@ -117,8 +118,8 @@ def in_options(text: str, context: typer.Context | None) -> str:
 
 
 @contextmanager
-def _warnings_in_words(context: typer.Context | None, *, verbose: bool) -> Iterator[None]:
-    """Warnings as single lines, each once; with `verbose` as Python shows them."""
+def _one_line_warnings(context: typer.Context | None, *, verbose: bool) -> Iterator[None]:
+    """Each warning once, as a single line; with `verbose` as Python prints it."""
     seen: set[str] = set()
 
     def show(message: Warning | str, category: Any, filename: str, lineno: int, *_: Any, **__: Any) -> None:
@@ -134,8 +135,8 @@ def _warnings_in_words(context: typer.Context | None, *, verbose: bool) -> Itera
         yield
 
 
-def _in_words(error: Exception) -> str:
-    """One line: the message of an error that was meant for users, with its name when it was not."""
+def _one_line(error: Exception) -> str:
+    """The message of an error, with the name of its class if it was not meant for users."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror}."
     text = " ".join(str(error).split())
@@ -145,7 +146,7 @@ def _in_words(error: Exception) -> str:
 
 
 def show_version(asked: bool) -> None:
-    """Print the version and stop."""
+    """Print the version and exit."""
     if asked:
         from iokr import __version__
 
@@ -154,21 +155,21 @@ def show_version(asked: bool) -> None:
 
 
 def command_line() -> str:
-    """The command as it was typed."""
+    """The command line, as typed."""
     import shlex
 
     return shlex.join(["iokr", *sys.argv[1:]])
 
 
 def say(message: str, *, quiet: bool = False) -> None:
-    """A message for people, on standard error; what a terminal would obey is escaped, here and in all that is shown."""
+    """Print a message on standard error, with control characters escaped."""
     if not quiet:
         typer.echo(printable(message), err=True)
 
 
 @contextmanager
 def bar(*, quiet: bool = False) -> "Iterator[Progress]":
-    """A progress bar on standard error; plain lines when that is no terminal; nothing when `quiet`."""
+    """A progress bar on standard error; plain lines if that is not a terminal; nothing if `quiet`."""
     if quiet:
         yield lambda done, total, what: None
     elif sys.stderr.isatty():
@@ -198,7 +199,7 @@ def _rich_bar() -> "Iterator[Progress]":
 
 
 def _plain_lines() -> "Progress":
-    """A line for every stage, "stage: detail", and one every few seconds inside it; with the time that is left."""
+    """A line for every stage ("stage: detail"), and one every few seconds within it, with the remaining time."""
     from time import monotonic
 
     stage = last = ""
@@ -223,7 +224,7 @@ def _plain_lines() -> "Progress":
 
 
 def _time_left(seconds: float, done: int, left: int) -> str:
-    """Words, when something of the work is done and the rest takes more than a few seconds."""
+    """The remaining time, if it can be estimated and is more than a few seconds."""
     wait = seconds * left / done if done > 0 else 0.0
     if wait < _SOON:
         return ""
@@ -231,9 +232,9 @@ def _time_left(seconds: float, done: int, left: int) -> str:
 
 
 def print_tables(tables: "Sequence[Table]", format: Format | None = None, *, spreadsheet_safe: bool = False) -> None:
-    """Tables on standard output: drawn on a terminal, aligned lines elsewhere, or in the `format` asked for.
+    """Print tables: drawn on a terminal, as aligned text elsewhere, or in a `format`.
 
-    Only a `format` that does not go to a terminal has every character as it is.
+    Control characters are escaped, except in a `format` that does not go to a terminal.
     """
     if format is not None:
         from iokr.apps.report import Report
@@ -267,7 +268,7 @@ def _draw(table: "Table") -> None:
 
 
 def _aligned(table: "Table") -> str:
-    """The table in plain characters, its columns under each other."""
+    """The table as text with aligned columns."""
     rows = [[printable(cell).replace("\n", " ") for cell in row] for row in (table.columns, *table.texts())]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     right = [table.numeric(column) for column in table.columns]
@@ -283,71 +284,77 @@ def _aligned(table: "Table") -> str:
 
 @contextmanager
 def new_file(path: Path, *beside: Path, force: bool, inputs: Sequence[Path] = ()) -> Iterator[None]:
-    """Work whose result is a file, with others beside it: whether they can be written is asked before, what a killed
-    run left of them is removed, and no other run may write them meanwhile.
-    """
+    """Check that a file, and others next to it, can be written; lock it, and remove what killed runs have left."""
     from iokr._system.files import locked, remove_unfinished
 
     for file in (path, *beside):
         _check_new(file, force, inputs)
     lock = path.with_name(f".{path.name}.iokr-lock")
-    with locked(lock, f"{path} is being made by another run; wait for it, or give another -o."):
+    with locked(lock, f"{path} is being written by another run; wait for it, or choose another file with -o."):
         for file in (path, *beside):
-            _check_new(file, force, inputs)  # again, now that nobody else writes it
+            _check_new(file, force, inputs)  # again, now that the file is locked
             remove_unfinished(file)
         yield
 
 
 def _check_new(path: Path, force: bool, inputs: Sequence[Path]) -> None:
-    """No link, no folder, no input of the command, and nothing unforced."""
+    """Raise if a file cannot be written: a link, a folder, an input of the command, or existing without `force`."""
     from iokr._system.files import refuse_link
 
     refuse_link(path)
     if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; -o names the file to write.")
+        raise IsADirectoryError(f"{path} is a folder; -o must be a file.")
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"{path.parent} is no folder, so {path.name} cannot be written there; make it first.")
+        raise FileNotFoundError(f"{path.parent} is not a folder; create it before {path.name} is written to it.")
     if any(other.exists() and path.exists() and path.samefile(other) for other in inputs):
-        raise FileExistsError(f"{path} is read by this command; give another -o.")
+        raise FileExistsError(f"{path} is an input of this command; choose another file with -o.")
     if path.exists() and not force:
-        raise FileExistsError(f"{path} exists; give --force to write over it, or another -o.")
+        raise FileExistsError(f"{path} exists; use --force to overwrite it, or choose another file with -o.")
 
 
 def perform(
     context: typer.Context, run: "Callable[[Progress], Report]", folder: Path | None, *, more: Sequence[str] = ()
 ) -> None:
-    """Run with a bar, print the tables, and write the run folder if there is one; it is checked before the work.
+    """Run with a progress bar, print the tables, and write the folder of the run, which is checked before the work.
 
-    --force, --format, --quiet and --verbose are read from the command; `more` are the files of the folder beyond those
-    of every run.
+    --force, --format, --quiet and --verbose are read from the context; `more` are files of the folder in addition to
+    those of every run.
     """
     from iokr._system.folders import ResultFolder
     from iokr.apps.report import check_folder, require_report_packages, write_run
 
-    force, format, quiet, verbose = (context.params[name] for name in ("force", "format", "quiet", "verbose"))
-    suffix, safe = format or Format.tsv, bool(context.params.get("spreadsheet_safe"))
-
-    def check() -> None:
-        if folder is not None:
-            check_folder(folder, force=force, format=suffix, more=more)
-
+    options = context.params
+    format = options["format"]
+    writing: dict[str, Any] = {"force": options["force"], "format": format or Format.tsv}
+    safe = bool(options.get("spreadsheet_safe"))
     if folder is not None:
         require_report_packages()
-        check()
+        check_folder(folder, more=more, **writing)
     with nullcontext() if folder is None else ResultFolder(folder).reserved():
-        check()  # again, now that nobody else writes to it
-        with bar(quiet=quiet) as progress:
-            report = run(progress)
+        if folder is not None:
+            check_folder(folder, more=more, **writing)  # again, now that the folder is locked
+        with bar(quiet=options["quiet"]) as progress:
+            report = _report_in_options(run(progress), context)
         paths: list[Path] = []
         try:
             if folder is not None:  # before the tables, whose reader may leave
-                told = report.with_info({"command": command_line()})
-                paths = write_run(told, folder, force=force, format=suffix, spreadsheet_safe=safe)
+                paths = write_run(report, folder, spreadsheet_safe=safe, **writing)
         finally:  # a full disk does not lose the tables
-            shown = [table for table in report.tables if format or verbose or not table.folded]
+            shown = [table for table in report.tables if format or options["verbose"] or not table.folded]
             print_tables(shown, format, spreadsheet_safe=safe)
-    if verbose:
+    if options["verbose"]:
         say("\n" + "\n".join([*report.notes, *(f"{name}: {value}" for name, value in report.info.items())]))
     if paths:
         *data, page = paths
-        say(f"\nwrote {', '.join(path.name for path in data)} and the page {page}", quiet=quiet)
+        say(f"\nwrote {', '.join(path.name for path in data)} and the page {page}", quiet=options["quiet"])
+
+
+def _report_in_options(report: "Report", context: typer.Context) -> "Report":
+    """A report whose notes name options of the command in place of arguments, and which knows the command."""
+    from iokr.apps.report import Table
+
+    items = tuple(
+        replace(item, note=in_options(item.note, context)) if isinstance(item, Table) else item for item in report.items
+    )
+    notes = tuple(in_options(note, context) for note in report.notes)
+    return replace(report, items=items, notes=notes).with_info({"command": command_line()})

@@ -9,17 +9,15 @@ from iokr.cli.shared import FormatOption, Quiet, Verbose, print_tables, say
 
 
 def show(
-    file: Annotated[
-        Path, typer.Argument(help="A model that `iokr.save` or a command has written.", show_default=False)
-    ],
-    verify: Annotated[bool, typer.Option("--verify", help="Compare every array with its hash.")] = False,
+    file: Annotated[Path, typer.Argument(help="Model written by `iokr.save` or a command.", show_default=False)],
+    verify: Annotated[bool, typer.Option("--verify", help="Check the hash of every array.")] = False,
     format: FormatOption = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Print what is in a model file, in words.
+    """Describe a model file.
 
-    The header is read, nothing else; with --verify all of the file. A file that is damaged is named, exit code 1.
+    Only the header is read; with --verify the whole file. A damaged file is an error, exit code 1.
     """
     from iokr.apps.report import Table
     from iokr.files import describe
@@ -30,10 +28,10 @@ def show(
         verify_hashes(file)
     print_tables(
         [
-            Table(title, [{"what": name, "value": words} for name, words in rows.items()])
+            Table(title, [{"item": name, "value": words} for name, words in rows.items()])
             for title, rows in sections.items()
         ],
         format,
     )
     if verify:
-        say("every array is what was saved.", quiet=quiet)
+        say("all hashes are correct.", quiet=quiet)

@@ -1,7 +1,7 @@
-"""SIGINT and SIGTERM at any moment: a line, exit code 130 or 143, no traceback, nothing half-written.
+"""SIGINT and SIGTERM at any moment: a line, exit code 130 or 143, no traceback, no partially written file.
 
-The handler raises nothing: an exception that comes between any two instructions is lost in destructors and callbacks,
-becomes another one in imports, and a traceback when the interpreter shuts down. It tidies up what is being written
+The handler raises no exception: between two arbitrary instructions an exception is lost in destructors and callbacks,
+replaced by another one in imports, and a traceback at shutdown. It removes temporary files
 (`iokr._system.files.abandon`) and ends the process.
 """
 
@@ -20,16 +20,16 @@ _words: list[Callable[[], str]] = []
 
 
 def end_at_signals() -> None:
-    """End this process at SIGINT and SIGTERM, unless whoever started it has them ignored."""
+    """End this process at SIGINT and SIGTERM, unless they are ignored, as by `nohup`."""
     for number in _NAMES:
-        with contextlib.suppress(ValueError):  # not in the main thread: then nobody sends us signals
+        with contextlib.suppress(ValueError):  # not in the main thread, which alone receives signals
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, _end)
 
 
 @contextlib.contextmanager
 def closing_words(words: Callable[[], str]) -> Iterator[None]:
-    """`words()` follow the message, when a signal comes inside this block."""
+    """Append `words()` to the message if a signal arrives inside this block."""
     _words.append(words)
     try:
         yield
@@ -41,7 +41,7 @@ def _end(number: int, frame: FrameType | None) -> None:
     for other in _NAMES:
         signal.signal(other, signal.SIG_IGN)
     lines = ["\x1b[?25h"] if sys.stderr is not None and sys.stderr.isatty() else []  # bars hide the cursor
-    with contextlib.suppress(Exception):  # whatever is wrong, it ends
+    with contextlib.suppress(Exception):  # the process ends in any case
         files = sys.modules.get("iokr._system.files")
         if files is not None:
             files.abandon()

@@ -115,7 +115,7 @@ def test_views_are_named_and_joined(nodes, edges):
     assert found.rows.views == (("left", 5), ("right", 5))
     np.testing.assert_array_equal(found.rows.X, nodes.to_numpy())
     result = links.predict(found, combine="alignf", top=5, **FEW)
-    assert "left (gaussian" in result.chosen.set_index("what").value["input kernel"]
+    assert "left (gaussian" in result.chosen.set_index("parameter").value["input kernel"]
 
 
 def test_labelled_nodes_are_those_of_a_list(nodes, edges):
@@ -277,7 +277,7 @@ def test_a_model_of_kernel_matrices_ranks_its_own_nodes_only(nodes, edges, tmp_p
     array = links.fit(links.read(kernels=K.to_numpy(), ids=nodes.index, edges=edges), **FEW)
     tables = [links.predict(one, top=20).table for one in (model, array)]
     pd.testing.assert_frame_equal(*tables)
-    assert model.chosen.set_index("what").value["input kernel"] == "shape"
+    assert model.chosen.set_index("parameter").value["input kernel"] == "shape"
     with pytest.raises(ValueError, match="cannot be saved"):
         links.save(model, tmp_path / "model")
     with pytest.raises(ValueError, match="leave `nodes` out"):
@@ -289,7 +289,7 @@ def test_a_model_of_kernel_matrices_ranks_its_own_nodes_only(nodes, edges, tmp_p
 
 def test_cross_validation_returns_tables_and_curves(network, tmp_path):
     scores = links.cross_validate(network, folds=2, alphas=(0.1, 1.0), seed=3)
-    assert scores.table["pair of"].tolist() == ["two known nodes", "a known and a new node", "two new nodes"]
+    assert scores.table.pairs.tolist() == ["known-known", "known-new", "new-new"]
     assert len(scores.metrics) == 6 and set(scores.curves) == set(scores.metrics.setting)
     assert scores.method in ("iokr", "pairs", "stack") and len(scores.comparison) == 3
     again = links.cross_validate(network, folds=2, alphas=(0.1, 1.0), seed=3)

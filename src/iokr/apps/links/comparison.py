@@ -19,7 +19,7 @@ from iokr.estimators.links.ranking import f1_threshold
 from iokr.model_selection import NodeKFold, TooFewLinks
 from iokr.model_selection.links import link_splits
 
-__all__ = ["FOLDS", "HeldOut", "compare", "comparison_table"]
+__all__ = ["FOLDS", "HeldOut", "compare", "comparison_table", "methods_table", "percent"]
 
 FOLDS = 5
 _FEWEST = 20  # pairs from which a precision is estimated
@@ -118,21 +118,31 @@ def _in_units(fitted: FittedMethod, known: NDArray[np.int64]) -> Matrix:
 
 
 def comparison_table(held_out: Sequence[HeldOut], n: int, n_labeled: int, scoring: str) -> Table:
-    """Every model, the best one first, and the differences to it: folds of n of `n_labeled` labelled nodes."""
-    best = held_out[0]
-    rows = []
-    for one in held_out:
-        behind = 100 * (one.areas - best.areas)
-        rows.append(
-            {
-                "model": METHODS[one.method],
-                "AUC-ROC %": Spread.of(100 * one.areas[:, 0], digits=1),
-                "AUC-PR %": Spread.of(100 * one.areas[:, 1], digits=1),
-                "minus the best, ROC": None if one is best else Spread.of(behind[:, 0], digits=1),
-                "minus the best, PR": None if one is best else Spread.of(behind[:, 1], digits=1),
-            }
-        )
+    """Every model, the best one first: folds of n of `n_labeled` labelled nodes."""
     part = f"all {n} labelled nodes" if n == n_labeled else f"a sample of {n} of {n_labeled} labelled nodes"
-    note = f"Pairs with a new node, {FOLDS} folds of {part}, parameters chosen anew in each; by {scoring}."
-    title = f"{METHODS[best.method]} is used" if len(held_out) > 1 else "How good it is"
+    note = f"Pairs with a held-out node in {FOLDS} folds of {part}; parameters are chosen within each fold."
+    best = METHODS[held_out[0].method]
+    title = f"Models on held-out nodes; {best} is the best by {scoring}"
+    if len(held_out) == 1:
+        title = "Accuracy on held-out nodes"
+    return methods_table({one.method: one.areas for one in held_out}, title, note)
+
+
+def methods_table(areas: Mapping[str, Matrix], title: str, note: str) -> Table:
+    """Means and deviations over folds of both areas of every method, and the differences to the first one."""
+    first = next(iter(areas))
+    rows: list[dict[str, Any]] = []
+    for method, found in areas.items():
+        row: dict[str, Any] = {"model": METHODS[method]}
+        for j, area in enumerate(("AUC-ROC", "AUC-PR")):
+            row[f"{area} %"] = percent(found[:, j])
+        for j, area in enumerate(("AUC-ROC", "AUC-PR")):
+            row[f"{area} minus the best"] = None if method == first else percent(found[:, j] - areas[first][:, j])
+        rows.append(row)
     return Table(title, rows, note=note, our_rows=(0,))
+
+
+def percent(values: Matrix) -> Spread | None:
+    """Mean and deviation of fractions in percent; None where there is none."""
+    known = values[~np.isnan(values)]
+    return Spread.of(100 * known, digits=1) if len(known) else None

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iokr._validation.arguments import check_integer
+from iokr.apps.links.comparison import methods_table, percent
 from iokr.apps.links.data import LinkData
 from iokr.apps.links.described import describe
 from iokr.apps.links.features import inputs_of
@@ -20,21 +21,20 @@ from iokr.apps.links.model import training_set
 from iokr.apps.links.page import cell_of, formula_notes, rejected_tsv
 from iokr.apps.links.settings import FitOptions, Settings, check_arguments
 from iokr.apps.links.two_kinds import bipartite, held_out_across, new_nodes, splits_across
-from iokr.apps.report import MUTED, OURS, THEIRS, Report, Spread, Table, Text, run_info, write_run
+from iokr.apps.report import MUTED, OURS, THEIRS, Report, Table, Text, run_info, write_run
 from iokr.apps.report.progress import Progress, silent
 from iokr.apps.report.rankings import curves_tsv, ranking_figures
 from iokr.estimators.areas import AREAS, score_of
 from iokr.metrics.curves import Curves
 from iokr.model_selection import NodeKFold, TooFewLinks
-from iokr.model_selection.links import held_out_metrics, link_splits
+from iokr.model_selection.links import SETTINGS, held_out_metrics, link_splits
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["LinkScores", "cross_validate"]
 
-SETTINGS = {"known-known": "two known nodes", "known-new": "a known and a new node", "new-new": "two new nodes"}
-_STYLES = ((MUTED, "--"), (OURS, "-"), (THEIRS, "-."))
+_STYLES = {"known-known": (MUTED, "--"), "known-new": (OURS, "-"), "new-new": (THEIRS, "-.")}
 _STYLES_ACROSS = ((OURS, "-"), (THEIRS, "-."), (MUTED, "--"))
 
 
@@ -93,55 +93,45 @@ class LinkScores:
         return pd.DataFrame([] if self.comparison_table is None else self.comparison_table.flat())
 
     @property
-    def _kinds_of_pairs(self) -> dict[str, str]:
-        """Kinds of pairs, in words."""
-        if not self.network.across:
-            return SETTINGS
-        return {setting: setting for setting in new_nodes(self.network.kinds)}
+    def kinds_of_pairs(self) -> tuple[str, ...]:
+        """Which nodes of a held-out pair are new."""
+        return new_nodes(self.network.kinds) if self.network.across else SETTINGS
 
     def summary_table(self) -> Table:
         """The `table`, for a report."""
-        across = self.network.across
         rows = []
-        for setting, words in self._kinds_of_pairs.items():
+        for setting in self.kinds_of_pairs:
             part = self.metrics[self.metrics.setting == setting]
-            if across and not len(part):
-                continue
-            early = {} if across else {"early precision %": _percent(part.early_precision)}
             rows.append(
                 {
-                    "pair with" if across else "pair of": words,
-                    "AUC-ROC %": _percent(part.roc_auc),
-                    "AUC-PR %": _percent(part.average_precision),
-                    **early,
+                    "pairs": setting,
+                    "AUC-ROC %": percent(part.roc_auc.to_numpy()),
+                    "AUC-PR %": percent(part.average_precision.to_numpy()),
+                    "early precision %": percent(part.early_precision.to_numpy()),
                     "linked %": round(100 * part.n_links.sum() / max(part.n_pairs.sum(), 1), 2),
-                    "pairs": int(part.n_pairs.sum()),
+                    "number of pairs": int(part.n_pairs.sum()),
                     "links": int(part.n_links.sum()),
                 }
             )
-        title = f"Links that the model has not seen, mean ± deviation over {self.folds} folds"
+        title = f"Accuracy on held-out links, mean ± standard deviation over {self.folds} folds"
         return Table(title, rows, ours=("AUC-ROC %",))
 
     def report(self, folder: Path | str | None = None, *, spreadsheet_safe: bool = False) -> Report:
         """A page with tables and curves; written to `folder` with all files, where one is given."""
         network = self.network
         table = self.summary_table()
-        words = self._kinds_of_pairs
-        styles = dict(zip(words.values(), _STYLES_ACROSS if network.across else _STYLES, strict=True))
+        styles = dict(zip(self.kinds_of_pairs, _STYLES_ACROSS, strict=True)) if network.across else _STYLES
         tables = (table, self.comparison_table, network.input_table())
-        title = "Links between two kinds of nodes" if network.across else "Links of a network"
-        curves = "Means over the folds; the thin line is guessing."
-        if not network.across:
-            curves = "Means over the folds, for the three kinds of pairs; the thin line is guessing."
+        kinds = "two kinds of nodes, " if network.across else ""
         found = Report(
-            f"{title}, {self.folds} folds",
+            f"Cross-validation of link prediction, {kinds}{self.folds} folds",
             self._summary(table),
             (
                 *(one for one in tables if one is not None),
-                Text("Curves", (curves,)),
-                *ranking_figures({words[setting]: curve for setting, curve in self.curves.items()}, styles),
+                Text("Curves", ("Means over the folds; the thin line is random ranking.",)),
+                *ranking_figures(self.curves, styles),
             ),
-            _notes_across() if network.across else self._notes(safe=spreadsheet_safe),
+            self._notes(safe=spreadsheet_safe),
             self.info,
             {
                 "curves.tsv": curves_tsv(self.curves),
@@ -154,47 +144,51 @@ class LinkScores:
 
     def _summary(self, table: Table) -> str:
         network = self.network
+        best = table.rows[0 if network.across else 1]
+        nodes = f"{len(network.labeled)} labelled nodes"
         if network.across:
-            (one, other), (n, m) = network.kinds, network.links.shape
-            return f"{n} nodes of the kind {one} and {m} of the kind {other} with {network.n_links} known links."
-        best = table.rows[1]
+            nodes = " and ".join(
+                f"{len(side.ids)} nodes of the kind {kind}"
+                for side, kind in zip(network.sides, network.kinds, strict=True)
+            )
         return (
-            f"{len(network.labeled)} nodes with {network.n_links} known links. For pairs of a known and a new node the "
-            f"AUC-ROC is {best['AUC-ROC %']} %, the AUC-PR {best['AUC-PR %']} % where {best['linked %']} % are linked."
+            f"{nodes} with {network.n_links} known links. For {best['pairs']} pairs the AUC-ROC is "
+            f"{best['AUC-ROC %']} % and the AUC-PR {best['AUC-PR %']} %, where {best['linked %']} % are linked."
         )
 
     def _notes(self, *, safe: bool) -> tuple[str, ...]:
-        choice = {"iokr": "leave-one-out", "pairs": "folds", "stack": "leave-one-out and folds"}[self.method]
-        scoring = self.settings.scoring
+        network = self.network
+        ids = [name for side in network.sides for name in side.ids.tolist()]
+        used = STACKED if self.method == "stack" else (self.method,)
         return (
-            "A fold of the nodes is new: the model is given their features and none of their links. For pairs of two "
-            "known nodes a fold of the pairs is hidden, that is, shown as not linked.",
-            f"Parameters are chosen anew in every fold, by {choice} of its known nodes ({scoring}).",
-            "AUC-PR is to be read beside the fraction of pairs that are linked, which is what guessing reaches. Early "
-            "precision is the fraction of links among the first pairs, as many as there are links.",
-            *([_TRANSDUCTIVE] if self.network.rows.X is not None else []),
-            *formula_notes(self.network.rows.ids.tolist(), safe=safe),
-            describe(self.network, self.settings, STACKED if self.method == "stack" else (self.method,)),
+            _HELD_OUT_ACROSS if network.across else _HELD_OUT,
+            f"Parameters are chosen within each fold, by {_CHOSEN_BY[self.method]} ({self.settings.scoring}).",
+            "Compare AUC-PR with the fraction of linked pairs, the value of random ranking. Early precision is the "
+            "fraction of links among the first pairs, as many as there are links.",
+            *([_TRANSDUCTIVE] if network.rows.X is not None else []),
+            *formula_notes(ids, safe=safe),
+            describe(network, self.settings, used),
         )
 
 
-_TRANSDUCTIVE = (
-    "Features are scaled, missing ones filled in and the widths to choose from set once, with the features of all "
-    "nodes, new ones among them, as `iokr links predict` does. No link takes part in that."
+_HELD_OUT = (
+    "A fold of nodes is held out: models see their features and none of their links. For known-known pairs a fold of "
+    "the pairs is hidden, that is, shown as not linked."
 )
-
-
-def _notes_across() -> tuple[str, ...]:
-    return (
-        "A fold of one kind, or of both, is new: the model is given none of its links. Kernels and alpha are "
-        "chosen anew in every fold, by leaving out rows and columns. Nothing within a kind is scored.",
-        "AUC-PR is to be read beside the fraction of pairs that are linked, which is what guessing reaches.",
-    )
-
-
-def _percent(values: pd.Series[float]) -> Spread | None:
-    known = values.dropna()
-    return Spread.of(100 * known, digits=1) if len(known) else None
+_HELD_OUT_ACROSS = (
+    "A fold of one kind of nodes, or of both, is held out: models see their features and none of their links. Pairs "
+    "within a kind are not scored."
+)
+_CHOSEN_BY = {
+    "iokr": "leave-one-out",
+    "pairs": "folds of the other nodes",
+    "stack": "leave-one-out and folds of the other nodes",
+    "across": "leaving out rows and columns",
+}
+_TRANSDUCTIVE = (
+    "Held-out nodes' features enter scaling, imputation and the bandwidths to choose from (transductive), as in "
+    "prediction; their links do not."
+)
 
 
 # ------------------------------------------------------------------------------------------------------------ the folds
@@ -230,8 +224,8 @@ def cross_validate(
     >>> from iokr.apps import links
     >>> X = np.linspace(0, 6, 40)[:, None]
     >>> network = links.read(nodes=X, edges=np.argwhere(np.triu(abs(X - X.T) < 0.5, 1)))
-    >>> links.cross_validate(network, folds=2, method="pairs", alphas=(0.1,)).table["pair of"].tolist()
-    ['two known nodes', 'a known and a new node', 'two new nodes']
+    >>> links.cross_validate(network, folds=2, method="pairs", alphas=(0.1,)).table.pairs.tolist()
+    ['known-known', 'known-new', 'new-new']
     """
     start = perf_counter()
     check_arguments({**network.arguments, **options})
@@ -299,7 +293,7 @@ def _folds(
     comparison = _comparison_table(metrics, best, settings.scoring) if len(methods) > 1 else None
     needed = {name: models[name] for name in (STACKED if best == "stack" else (best,))}
     run([best], needed, len(methods) * folds, ("known-known",))
-    found = sorted(rankings[best], key=lambda one: list(SETTINGS).index(one.setting))
+    found = sorted(rankings[best], key=lambda one: SETTINGS.index(one.setting))
     return best, _metrics(found), _curves(found, SETTINGS), comparison
 
 
@@ -309,24 +303,12 @@ def _score(metrics: pd.DataFrame, scoring: str) -> float:
     return float(score_of(scoring, [part[name].mean() for name in AREAS]))
 
 
-_AREA_NAMES = {"AUC-ROC %": "roc_auc", "AUC-PR %": "average_precision"}
-_DIFFERENCES = {"minus the best, ROC": "roc_auc", "minus the best, PR": "average_precision"}
-
-
 def _comparison_table(metrics: Mapping[str, pd.DataFrame], best: str, scoring: str) -> Table:
     """Every method, pairs of a known and a new node."""
-    found = {name: part[part.setting == "known-new"].reset_index() for name, part in metrics.items()}
-    rows = []
-    for method in sorted(found, key=lambda method: -_score(metrics[method], scoring)):
-        mine = found[method]
-        behind = {
-            column: None if method == best else _percent(mine[name] - found[best][name])
-            for column, name in _DIFFERENCES.items()
-        }
-        areas = {column: _percent(mine[name]) for column, name in _AREA_NAMES.items()}
-        rows.append({"model": METHODS[method], **areas, **behind})
-    note = f"Pairs of a known and a new node; by {scoring}. The first is used; its choice by these folds flatters it."
-    return Table(f"{METHODS[best]} is used", rows, note=note, our_rows=(0,))
+    order = sorted(metrics, key=lambda method: -_score(metrics[method], scoring))
+    areas = {name: metrics[name].query("setting == 'known-new'")[list(AREAS)].to_numpy() for name in order}
+    note = "Known-new pairs. The figures of the best are optimistic: it is chosen by these folds."
+    return methods_table(areas, f"Models on held-out nodes; {METHODS[best]} is the best by {scoring}", note)
 
 
 def _folds_across(

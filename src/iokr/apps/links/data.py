@@ -1,4 +1,4 @@
-"""Networks of one kind of nodes or of two: features, known links, and what did not fit."""
+"""Networks of one kind of nodes or of two: features, known links, and rejected rows."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class LinkData:
         The rows between which all links are known, so that an absent link counts as a true negative. With two kinds of
         nodes all rows, and links to all columns.
     rejections : tuple of `iokr.apps.readers.Rejection`
-        Rows of the tables that were not taken as they are.
+        Rows that were left out or modified.
     notes : tuple of str
-        How tables were read, where that may surprise.
+        How tables were read, where that may be a surprise.
     comments : int
         Comment lines that were skipped.
     layout, missing :
@@ -108,31 +108,32 @@ class LinkData:
         given: dict[str, Any] = {"kernels" if self.rows.X is None else "nodes": self.rows.views}
         return given | ({"partners": self.columns.views} if self.across else {})
 
-    def input_table(self) -> Table:
-        """Counts of what was read and of what did not fit, for a report."""
+    def input_table(self, *, listed_in: str = "rejected.tsv") -> Table:
+        """Counts of nodes, links and rejected rows, for a report."""
         rows = self._counts_across() if self.across else self._counts()
         if self.comments:
-            rows.append({"what": "lines that begin with #", "count": self.comments, "": "taken for comments"})
+            rows.append({"item": "comment lines (#)", "count": self.comments, "details": "skipped"})
         rows += rejection_rows(self.rejections)
-        return Table(
-            "Input", rows, note=" ".join((*(f"{note}." for note in self.notes), listed(self.rejections))).strip()
-        )
+        notes = [f"{note}." for note in self.notes]
+        if listed_in:
+            notes.append(listed(self.rejections))
+        return Table("Input", rows, note=" ".join(notes).strip())
 
     def _counts(self) -> list[dict[str, Any]]:
-        by = {"edges": "those in the edge list", "all": "all"}.get(self.labeled_by, "as listed")
-        by_row = "nodes named by row number" if self.by_position else ""
+        by = {"edges": "those in the edge list", "all": "all nodes"}.get(self.labeled_by, "in a list")
+        by_row = "nodes are named by row number" if self.by_position else ""
         return [
-            {"what": "nodes", "count": len(self.rows.ids), "": described(self.rows, names=True)},
-            {"what": "labelled nodes", "count": len(self.labeled), "": by},
-            {"what": "known links, learned from", "count": self.n_links, "": by_row},
+            {"item": "nodes", "count": len(self.rows.ids), "details": described(self.rows, names=True)},
+            {"item": "labelled nodes", "count": len(self.labeled), "details": by},
+            {"item": "known links between labelled nodes", "count": self.n_links, "details": by_row},
         ]
 
     def _counts_across(self) -> list[dict[str, Any]]:
         one, other = self.kinds
         return [
-            {"what": f"nodes, {one}", "count": len(self.rows.ids), "": described(self.rows)},
-            {"what": f"partners, {other}", "count": len(self.columns.ids), "": described(self.columns)},
-            {"what": "known links", "count": self.n_links, "": ""},
+            {"item": f"nodes, {one}", "count": len(self.rows.ids), "details": described(self.rows)},
+            {"item": f"nodes, {other}", "count": len(self.columns.ids), "details": described(self.columns)},
+            {"item": "known links", "count": self.n_links, "details": ""},
         ]
 
 
@@ -150,17 +151,17 @@ def described(nodes: Nodes, *, names: bool = False) -> str:
 def rejection_rows(rejections: Sequence[Rejection]) -> list[dict[str, Any]]:
     """How often each reason occurred, as rows of the table of the input."""
     reasons = Counter((f"{one.what}: {one.reason}", one.action) for one in rejections)
-    return [{"what": what, "count": count, "": action} for (what, action), count in reasons.items()]
+    return [{"item": item, "count": count, "details": action} for (item, action), count in reasons.items()]
 
 
 def left_out(rejections: Sequence[Rejection]) -> list[Rejection]:
-    """Those that are listed: nodes whose gaps were filled are in the network."""
+    """Those that are listed: nodes with imputed features are in the network."""
     return [one for one in rejections if not one.action.startswith("filled")]
 
 
 def listed(rejections: Sequence[Rejection]) -> str:
-    """Where rejected rows are listed."""
-    return "Every row that did not fit is listed in `rejected.tsv`." if left_out(rejections) else ""
+    """Where rejected rows are listed, if there are any."""
+    return "Rejected and modified rows are listed in `rejected.tsv`." if left_out(rejections) else ""
 
 
 def files_of(tables: Iterable[Any], lists: Iterable[Any] = ()) -> tuple[Path, ...]:

@@ -1,4 +1,4 @@
-"""What was chosen, in tables and sentences."""
+"""The model and its parameters, in a sentence and a table."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def describe(network: LinkData, settings: Settings, methods: Sequence[str]) -> s
     """The model in a sentence; two methods are a stack."""
     inputs = _inputs(network, settings)
     if network.across:
-        return f"Ridge regression on all pairs across (`BipartitePredictor`): {inputs}."
+        return f"Ridge regression on all pairs across (`BipartitePredictor`); {inputs}."
     if len(methods) > 1:
         return (
-            "Two models together, weighed by nodes left out (`LinkStack`): ridge regression on all pairs and Input "
-            f"Output Kernel Regression; {inputs}."
+            "Weighted sum (`LinkStack`) of ridge regression on all pairs (`PairLinkPredictor`) and input output kernel "
+            f"regression (`LinkPredictor`); {inputs}."
         )
     if "pairs" in methods:
-        return f"Ridge regression on all pairs of labelled nodes (`PairModel`): {inputs}."
+        return f"Ridge regression on all pairs of labelled nodes (`PairLinkPredictor`); {inputs}."
     graph = f"diffusion kernel with time {settings.beta:g} on the known links, whose weights are divided by their mean"
-    semi = "; the features of unlabelled nodes take part" if settings.unlabeled else ""
-    return f"Input Output Kernel Regression, ridge: {inputs}, {graph}{semi}."
+    semi = "; semi-supervised" if settings.unlabeled else ""
+    return f"Input output kernel regression, ridge (`LinkPredictor`); {inputs}; {graph}{semi}."
 
 
 def _inputs(network: LinkData, settings: Settings) -> str:
@@ -40,10 +40,8 @@ def _inputs(network: LinkData, settings: Settings) -> str:
     nodes = network.rows
     scaled = "scaled " if settings.scaled else ""
     if nodes.kernels is not None:
-        count = len(nodes.kernels)
-        return (
-            "the given kernel" if count == 1 else f"{count} kernels with unit diagonal, combined by {settings.combine}"
-        )
+        several = f"{len(nodes.kernels)} kernel matrices with unit diagonal, combined by {settings.combine}"
+        return several if len(nodes.kernels) > 1 else "given kernel matrix"
     if len(nodes.views) > 1:
         every = f"{settings.input_kernel} kernels on the {scaled}features of {len(nodes.views)} views"
         return f"{every}, combined by {settings.combine}"
@@ -54,28 +52,29 @@ def _inputs(network: LinkData, settings: Settings) -> str:
 
 
 def chosen_table(network: LinkData, settings: Settings, fitted: FittedMethod) -> Table:
-    """What was chosen, and on which nodes; for one kind of nodes."""
-    rows: list[dict[str, Any]] = [{"what": "model", "value": METHODS[fitted.method], "": ""}]
+    """Chosen parameters, for one kind of nodes."""
+    rows: list[dict[str, Any]] = [{"parameter": "model", "value": METHODS[fitted.method], "note": ""}]
     parts = {name: model for name, model, _ in parts_of(fitted.method, fitted.model)}
     shares = _shares(fitted)
     for name, search in fitted.searches.items():
         of = f"{METHODS[name]}, " if shares else ""
         if shares:
-            idle = "" if name in parts else "not learned from all links: it would not change a score"
-            rows.append({"what": f"{of}weight of a deviation of its scores", "value": shares[name], "": idle})
+            idle = "" if name in parts else "not fitted to all links: it would not change a score"
+            rows.append({"parameter": f"{of}weight of its standardised scores", "value": shares[name], "note": idle})
         if name in parts:
-            rows += [{**row, "what": of + row["what"]} for row in _chosen(network, settings, name, search, parts[name])]
-    by = {"iokr": "by leave-one-out", "pairs": "by folds of nodes"}.get(fitted.method, "by leaving out nodes")
+            chosen = _chosen(network, settings, name, search, parts[name])
+            rows += [{**row, "parameter": of + row["parameter"]} for row in chosen]
+    by = {"iokr": "leave-one-out", "pairs": "folds of nodes"}.get(fitted.method, "held-out nodes")
     if fitted.n_sampled is None:
-        return Table(f"Chosen {by}", rows)
+        return Table(f"Parameters, chosen by {by}", rows)
     others = " and as many others" if settings.unlabeled else ""
     some = f"{fitted.n_sampled} of {len(network.labeled)} labelled nodes{others}"
-    note = f"Chosen on {some}, then learned from all; `--all` searches on all of them."
-    return Table(f"Chosen {by} on a sample", rows, note=note)
+    note = f"Chosen on {some}, then fitted to all; `search_all=True` chooses on all of them."
+    return Table(f"Parameters, chosen by {by} on a sample", rows, note=note)
 
 
 def _shares(fitted: FittedMethod) -> dict[str, float]:
-    """Of a stack: what a deviation of each model's scores weighs."""
+    """The weights of a stack, per standard deviation of the scores of each model."""
     if fitted.method != "stack":
         return {}
     weights = fitted.model.weights_ * fitted.model.lines_[:, 0]
@@ -83,31 +82,31 @@ def _shares(fitted: FittedMethod) -> dict[str, float]:
 
 
 def _chosen(network: LinkData, settings: Settings, name: str, search: Any, fitted: Any) -> list[dict[str, Any]]:
-    """What a search has chosen: numbers as numbers, and whether they are at an end of what was tried."""
+    """The parameters that a search has chosen, and whether they are at an end of its grid."""
     nodes = network.rows
     kernel = _input_kernel(name, fitted)
     names = list(nodes.kernels or {}) or [name for name, _ in nodes.views if len(nodes.views) > 1]
     rows: list[dict[str, Any]] = []
 
     def put(what: str, value: Any, note: str = "") -> None:
-        rows.append({"what": what, "value": value, "": note})
+        rows.append({"parameter": what, "value": value, "note": note})
 
     widths = [tried.gamma for tried in search.kernel] if isinstance(kernel, RBF) else []
     put("input kernel", kernel_words(kernel, names, settings.input_kernel), _end(_gamma(kernel), widths))
     if name == "pairs":
         put("alpha", search.alpha_, _end(search.alpha_, search.alphas))
-        put("mix, weight of pairs that share a node", search.mix_, _end(search.mix_, search.mixes))
+        put("mix (weight of pairs that share a node)", search.mix_, _end(search.mix_, search.mixes))
         measure = f"{search.scoring} over folds of nodes"
     else:
         path = search.scores_[search.best_index_[:-1]] if len(search.alphas) > 1 else [0.0]
         put("alpha", float(search.alpha_), _end(search.alpha_, search.alphas, search.alphas[int(np.argmax(path))]))
         if search.manifold is not None:
             tried = search.manifold_weights
-            put("weight of unlabelled nodes", search.manifold_weight_, _end(search.manifold_weight_, tried))
+            put("manifold weight", search.manifold_weight_, _end(search.manifold_weight_, tried))
         measure = f"leave-one-out {search.scoring}"
     scores = getattr(search, "scores_", None)
     if scores is not None:
-        put(measure, float(np.max(scores)), "optimistic")
+        put(measure, float(np.max(scores)), "optimistic: parameters were chosen by it")
     return rows
 
 
@@ -120,16 +119,16 @@ def _gamma(kernel: Any) -> float:
 
 
 def _end(value: float, tried: Sequence[float], best: float | None = None) -> str:
-    """Whether a value, or that of the best score, is at an end of what was tried: more may lie beyond."""
+    """Whether a value, or that of the best score, is at an end of the grid, beyond which there may be better ones."""
     if not len(tried):
         return ""
     if len(tried) == 1:
-        return "given"
+        return "fixed"
     at = value if best is None else best
     if at not in (min(tried), max(tried)):
         return ""
-    end = "the smallest tried" if at == min(tried) else "the largest tried"
-    return end if at == value else f"best at {end}"
+    end = "smallest value of the grid" if at == min(tried) else "largest value of the grid"
+    return end if at == value else f"best score at the {end}"
 
 
 def kernel_words(kernel: Any, names: Sequence[str], single: str) -> str:
@@ -150,11 +149,11 @@ def kernel_words(kernel: Any, names: Sequence[str], single: str) -> str:
 
 
 def chosen_across(network: LinkData, settings: Settings, model: BipartitePredictor, threshold: float) -> Table:
-    """What was chosen, for two kinds of nodes."""
-    rows: list[dict[str, Any]] = [{"what": "model", "value": "BipartitePredictor"}]
+    """Chosen parameters, for two kinds of nodes."""
+    rows: list[dict[str, Any]] = [{"parameter": "model", "value": "BipartitePredictor"}]
     kernels = model.kernel_, model.partner_kernel_
     for kind, kernel, nodes in zip(network.kinds, kernels, network.sides, strict=True):
         words = kernel_words(kernel, [name for name, _ in nodes.views], settings.input_kernel)
-        rows.append({"what": f"kernel of {kind}", "value": words})
-    rows += [{"what": "alpha", "value": float(model.alpha_)}, {"what": "threshold", "value": threshold}]
-    return Table("Chosen by leaving out rows and columns", rows)
+        rows.append({"parameter": f"kernel of {kind}", "value": words})
+    rows += [{"parameter": "alpha", "value": float(model.alpha_)}, {"parameter": "threshold", "value": threshold}]
+    return Table("Parameters, chosen by leaving out rows and columns", rows)

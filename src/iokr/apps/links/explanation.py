@@ -159,17 +159,17 @@ def evidence(nodes: ModelNodes, scores: PairScores, terms: Terms, pairs: Numbers
                     b = int(terms.points[near[v[p], t % k]])
                     share = values[p, t] / totals[p] if totals[p] else np.nan
                     rows.append(_row(nodes.ids, linked, a, b, share))
-            details.append((Table("Training nodes that speak most for it", rows),) if rows else ())
+            details.append((Table("Evidence: training nodes that contribute most to the score", rows),) if rows else ())
     return details
 
 
 def _row(ids: Any, linked: Any, a: int, b: int, share: float) -> dict[str, Any]:
     between = "linked" if linked[a, b] else "not linked"
     return {
-        "like the one": str(ids[a]),
-        "like the other": str(ids[b]),
-        "they are": "one node" if a == b else between,
-        "share": _share(share),
+        "similar to source": str(ids[a]),
+        "similar to target": str(ids[b]),
+        "pair": "same node" if a == b else between,
+        "share of score": _share(share),
     }
 
 
@@ -209,9 +209,9 @@ def evidence_across(nodes: ModelNodes, model: BipartitePredictor, pairs: Numbers
             rows = []
             for k in best:
                 ends = str(row_side.ids[known_rows[k]]), str(column_side.ids[known_columns[k]])
-                rows.append({"known link of": ends[0], "and": ends[1], "share": _percent(terms[k], terms)})
+                rows.append({"source": ends[0], "target": ends[1], "share of score": _percent(terms[k], terms)})
             if rows:
-                details[p] = (Table("Known links that speak most for it", rows),)
+                details[p] = (Table("Evidence: known links that contribute most to the score", rows),)
     return details
 
 

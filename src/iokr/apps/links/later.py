@@ -46,13 +46,13 @@ class LaterNodes:
         again = nodes.ids[~fresh].tolist()
         known = np.asarray(side.X)[[at[name] for name in again]]
         changed = ~np.isclose(X[~fresh], known, rtol=_SAME, atol=_SAME).all(axis=1)
-        why = ("other features than at training", "those of training are used")
+        why = ("other features than at training", "training features are used")
         odd = [name for name, other in zip(again, changed.tolist(), strict=True) if other]
         return cls(nodes, X, fresh, tuple(Rejection(str(several[0]), None, "node", one, "", *why) for one in odd))
 
     @property
     def rejections(self) -> tuple[Rejection, ...]:
-        """Rows of the tables that were not taken as they are."""
+        """Rows that were left out or modified."""
         return (*self.nodes.rejections, *self.changed)
 
 
@@ -99,24 +99,23 @@ def _check_apart(nodes: ModelNodes, fresh: Sequence[NDArray[np.str_]]) -> None:
 
 
 def input_table(nodes: ModelNodes, later: Sequence[LaterNodes | None]) -> Table:
-    """Counts of what the model knows, what the tables have, and what did not fit."""
+    """Counts of nodes of the model, of new nodes and of rejected rows, for a report."""
     rows: list[dict[str, Any]] = []
     given = [one for one in later if one is not None]
     names = nodes.kinds if nodes.across else ("nodes",)
     for name, side, one in zip(names, nodes.sides, later or [None] * len(names), strict=True):
-        rows.append({"what": f"{name} of the model", "count": side.n_fitted, "": ""})
+        rows.append({"item": f"{name} of the model", "count": side.n_fitted, "details": ""})
         if one is not None:
-            rows.append(
-                {"what": f"new {name}", "count": int(one.fresh.sum()), "": f"{len(one.nodes.columns)} features"}
-            )
+            features = f"{len(one.nodes.columns)} features"
+            rows.append({"item": f"new {name}", "count": int(one.fresh.sum()), "details": features})
             if not one.fresh.all():
-                again = f"{name} of the files that the model knows"
-                rows.append({"what": again, "count": int((~one.fresh).sum()), "": ""})
+                again = f"{name} that are in the model already"
+                rows.append({"item": again, "count": int((~one.fresh).sum()), "details": ""})
             rows += rejection_rows(one.rejections)
     notes = [f"{note}." for one in given for note in one.nodes.notes]
     if given and not nodes.n_later:
-        notes.append("The model knows every node of the files: pairs of its nodes are listed.")
+        notes.append("All nodes of the tables are in the model: pairs of its nodes are ranked.")
     elif any(not one.fresh.all() for one in given):
-        notes.append("Only pairs with a new node are listed.")
+        notes.append("Only pairs with a new node are ranked.")
     rejections = [rejection for one in given for rejection in one.rejections]
     return Table("Input", rows, note=" ".join([*notes, *([listed(rejections)] if left_out(rejections) else [])]))

@@ -36,7 +36,7 @@ __all__ = [
     "searches",
 ]
 
-METHODS = {"iokr": "LinkPredictor", "pairs": "PairModel", "stack": "LinkPredictor and PairModel together"}
+METHODS = {"iokr": "LinkPredictor", "pairs": "PairLinkPredictor", "stack": "LinkStack of both"}
 STACKED = ("iokr", "pairs")  # the models of a stack
 STACK_FOLDS = 3  # by which the models of a stack are weighed
 SAMPLE = 2000  # nodes on which parameters are chosen where there are more, half of them unlabelled if these are used

@@ -175,7 +175,9 @@ def fit(network: LinkData, *, seed: int = 0, progress: Progress = silent, **opti
 
 # ---------------------------------------------------------------------------------------------------- one kind of nodes
 
-TOO_FEW = "There are too few links for folds of nodes, so no probability is told, and the threshold is optimistic."
+TOO_FEW = (
+    "There are too few links for folds of nodes, so probabilities are not available, and the threshold is optimistic."
+)
 
 
 def training_set(network: LinkData, settings: Settings) -> tuple[TrainingSet, Inputs]:

@@ -22,9 +22,10 @@ from iokr.apps.report import Table
 __all__ = ["KIND", "load", "save"]
 
 KIND = "iokr links train"  # what such a file calls itself
+_COLUMNS = {"what": "parameter", "": "note", "new": "pairs"}  # of tables in files of early versions
 _UNEVALUATED = (
-    "The model is from a time when models were not evaluated at training: no probability is told, and the threshold is "
-    "that of the largest F1 on leave-one-out scores, which is optimistic."
+    "The model is of an early version, without an evaluation at training: probabilities are not available, and the "
+    "threshold maximises F1 on leave-one-out scores, which is optimistic."
 )
 
 
@@ -130,7 +131,8 @@ def _table_state(table: Table | None) -> dict[str, Any]:
 def _table(state: Mapping[str, Any] | None) -> Table | None:
     if not state:
         return None
-    return Table(state["title"], state["rows"], note=state["note"], ours=tuple(state["ours"]))
+    rows = [{_COLUMNS.get(name, name): cell for name, cell in row.items()} for row in state["rows"]]
+    return Table(state["title"], rows, note=state["note"], ours=tuple(state["ours"]))
 
 
 def load(path: Path | str) -> LinkModel:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, fields, replace
+from dataclasses import astuple, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,17 +50,17 @@ def prediction_report(result: LinkResult, *, spreadsheet_safe: bool = False) -> 
     """Everything of a result: page, tables and files."""
     model = result.model
     nodes = result.nodes
-    listed = _live_links(result.rows, result.details, safe=spreadsheet_safe)
-    direct = model.network is not None and not result.later
-    inputs = model.network.input_table() if model.network is not None and direct else input_table(nodes, result.later)
-    rejections = list(model.network.rejections) if model.network is not None and direct else []
-    for one in result.later:
-        rejections += [] if one is None else one.rejections
-    tables = (model.comparison_table, inputs, model.chosen_table)
-    scaled = "Features are filled in and scaled with the numbers of the training nodes."
+    network = None if result.later else model.network  # what was read last: later nodes, or those of training
+    inputs = input_table(nodes, result.later) if network is None else network.input_table()
+    later = [one for one in result.later if one is not None]
+    rejections = [rejection for one in later for rejection in one.rejections]
+    if network is not None:
+        rejections += network.rejections
     cell = cell_of(safe=spreadsheet_safe)
+    listed = _live_links(result.rows, result.details, safe=spreadsheet_safe)
+    tables = (model.comparison_table, inputs, model.chosen_table)
     return Report(
-        _title(nodes),
+        f"Predicted links{' of new nodes' if nodes.n_later else ''}{', two kinds of nodes' if nodes.across else ''}",
         _summary(result),
         (
             *_live_parts(result, listed),
@@ -69,9 +69,9 @@ def prediction_report(result: LinkResult, *, spreadsheet_safe: bool = False) -> 
         ),
         (
             *(_notes_across(model) if nodes.across else _notes(model)),
-            *([scaled] if any(one is not None for one in result.later) else []),
+            *([_IMPUTED] if later else []),
             *formula_notes(nodes.ids.tolist(), safe=spreadsheet_safe),
-            *([model.description] if model.description and not (direct and nodes.across) else []),
+            *([model.description] if model.description else []),
         ),
         result.info,
         {**_link_files(result, cell), "rejected.tsv": rejected_tsv(rejections, cell)},
@@ -79,123 +79,104 @@ def prediction_report(result: LinkResult, *, spreadsheet_safe: bool = False) -> 
 
 
 def model_report(model: LinkModel) -> Report:
-    """Everything of a model: how good it is, what was chosen."""
-    nodes = model.nodes
-    inputs = input_table(nodes, ()) if model.network is None else _without_list(model.network.input_table())
+    """Everything of a model: its accuracy, and the parameters that were chosen."""
+    inputs = input_table(model.nodes, ()) if model.network is None else model.network.input_table(listed_in="")
     tables = (model.comparison_table, inputs, model.chosen_table)
-    what = "two kinds of nodes" if nodes.across else "a network"
     return Report(
-        f"A model of {what}",
-        f"{_known(nodes)}; the threshold is {model.threshold:.3g}.",
+        f"Link prediction model{', two kinds of nodes' if model.nodes.across else ''}",
+        f"{_known(model.nodes)} The threshold is {model.threshold:.3g}.",
         tuple(table for table in tables if table is not None),
         (model.description,),
         model.info,
     )
 
 
-def _known(nodes: ModelNodes) -> str:
-    """How many nodes of training and known links there are."""
-    if nodes.across:
-        (rows, columns), (one, other) = nodes.sides, nodes.kinds
-        both = f"{len(rows.ids)} nodes of the kind {one} and {len(columns.ids)} of the kind {other}"
-        return f"{both} with {nodes.links.nnz} known links"
-    n_learned = nodes.links[nodes.labeled][:, nodes.labeled].nnz // 2
-    return f"{nodes.sides[0].n_fitted} nodes, {n_learned} known links between {len(nodes.labeled)} of them"
-
-
-def _without_list(table: Table) -> Table:
-    """There is a model, and no folder for a list."""
-    note = "Every row that did not fit is listed in `rejected.tsv`."
-    other = "`iokr links predict` with these files lists every row that did not fit."
-    return replace(table, note=table.note.replace(note, other))
-
-
-def _title(nodes: ModelNodes) -> str:
-    if nodes.across:
-        return "Links of new nodes between two kinds" if nodes.n_later else "New links between two kinds of nodes"
-    return "Links of new nodes" if nodes.n_later else "New links of a network"
-
-
 def _summary(result: LinkResult) -> str:
-    """How many nodes, known links and predicted ones there are."""
+    """The numbers of nodes, of known links and of predicted ones."""
     nodes = result.nodes
-    with_new = nodes.n_later and not result.selection.described()
-    best = f"{len(result.rows)} best {'pairs with a new node' if with_new else 'other pairs'}"
-    best += result.selection.described()
-    if nodes.across:
-        one, other = nodes.kinds
-        new = f", {nodes.n_later} of the nodes new" if nodes.n_later else ""
-        return f"{_known(nodes)}{new}; the {best}, each of one {one} and one {other}."
-    [side] = nodes.sides
+    new = f" {nodes.n_later} new nodes." if nodes.n_later else ""
+    found = f"{len(result.rows)} predicted links{result.selection.described()}"
+    if nodes.n_later and not result.selection.described():
+        found += " with a new node"
     above = sum(row["above threshold"] for row in result.rows)
-    best += f", {above} of them above the threshold {result.model.threshold:.3g}"
-    if result.model.network is not None and not result.later:
-        return f"{_known(nodes)}; the {best}."
-    who = f"{nodes.n_later} new nodes beside the {side.n_fitted}" if nodes.n_later else f"{side.n_fitted} nodes"
-    return f"{who} that the model knows, {nodes.links.nnz // 2} known links; the {best}."
+    return f"{_known(nodes)}{new} {found}, {above} of them above the threshold {result.model.threshold:.3g}."
+
+
+def _known(nodes: ModelNodes) -> str:
+    """The numbers of nodes of training and of known links."""
+    if nodes.across:
+        kinds = " and ".join(f"{side.n_fitted} nodes of the kind {side.kind}" for side in nodes.sides)
+        return f"{kinds}, with {nodes.links.nnz} known links."
+    labeled = nodes.labeled
+    n_links = nodes.links[labeled][:, labeled].nnz // 2
+    n_fitted = nodes.sides[0].n_fitted
+    return f"{n_fitted} nodes, with {n_links} known links between {len(labeled)} labelled nodes."
 
 
 # ---------------------------------------------------------------------------------------------------------------- notes
 
-_SCORE = {
-    "iokr": "A score is ⟨h(u), h(v)⟩: h places nodes by their features so that linked ones are close.",
-    "pairs": "A score is a sum over training pairs, each weighed by how alike it is to the pair (`PairModel`).",
-    "stack": "A score is the sum of those of two models, `LinkPredictor` and `PairModel`, each with the weight that "
-    "nodes left out give it (`LinkStack`).",
+_IMPUTED = "Features of new nodes are imputed and scaled with the values of the training nodes."
+_RANKING = "Use scores for ranking only; they are not probabilities."
+_SCORES = {
+    "iokr": f"The score is ⟨h(u), h(v)⟩, where h maps features so that linked nodes are close. {_RANKING}",
+    "pairs": f"The score is a sum over the training pairs, weighted by their similarity to the pair. {_RANKING}",
+    "stack": "The score is a weighted sum of the scores of `LinkPredictor` and `PairLinkPredictor`; the weights are "
+    f"fitted on held-out nodes (`LinkStack`). {_RANKING}",
 }
 _CALIBRATED = (
-    f"Probability, expected precision and threshold come from {FOLDS} folds of nodes: pairs with a new node, "
-    "scored by models that never saw its links. The expected precision is the fraction of links among those that "
-    "scored at least as high; the threshold that of the largest F1."
+    f"Probability, expected precision and threshold are estimated on pairs with a held-out node, in {FOLDS} folds of "
+    "nodes. The expected precision is the fraction of links among held-out pairs with at least the same score; the "
+    "threshold maximises F1."
 )
 
 
 def _notes(model: LinkModel) -> tuple[str, ...]:
-    """What scores, probabilities and kinds of pairs mean."""
+    """How to read scores, probabilities, kinds of pairs, and evidence."""
     return (
         _score_note(model),
         model.caveat or _CALIBRATED,
-        "Pairs: both nodes labelled (all links between them were said to be known, so such a pair may be a link "
-        "that was missed), one of them new, or both new.",
-        "What speaks for a link: the largest terms of its score, over the training nodes most like either end. Others "
-        "may speak against it; shares need not add up to 100 %.",
+        "Pairs are labelled–labelled, labelled–new or new–new. All links between labelled nodes are assumed to be "
+        "known, so a predicted labelled–labelled pair is a candidate for a missed link.",
+        "Evidence lists the largest terms of the score, over the training nodes most similar to either end; other "
+        "contributions may be negative, so shares need not sum to 100 %.",
     )
 
 
 def _score_note(model: LinkModel) -> str:
-    """What a score is; of a stack in which one model weighs nothing, that of the other."""
+    """What the score is; for a stack in which one model has no weight, that of the other."""
     used = [name for name, _, _ in model.parts]
     if model.method != "stack" or len(used) > 1:
-        return f"{_SCORE[model.method]} Scores rank; they are no probabilities."
+        return _SCORES[model.method]
     idle = next(name for name in STACKED if name not in used)
     return (
-        f"{_SCORE[used[0]]} Scores rank; they are no probabilities. In the stack of the two models `{METHODS[idle]}` "
-        f"has the weight 0: it was not learned from all links, and `{METHODS[used[0]]}` is used alone."
+        f"{_SCORES[used[0]]} In the stack `{METHODS[idle]}` has the weight 0: it is not fitted to all links, and the "
+        f"scores are those of `{METHODS[used[0]]}`."
     )
 
 
 def _notes_across(model: LinkModel) -> tuple[str, ...]:
-    """What scores and figures of two kinds of nodes mean."""
+    """How to read scores, probabilities and evidence of two kinds of nodes."""
     one, other = model.nodes.kinds
     return (
-        "A score is k₁ᵀ C k₂, ridge regression on all pairs across; nothing within a kind is scored or drawn.",
-        f"A new {one} is one all of whose links are left out, a new {other} likewise; both are exact, without "
-        "a refit. Where both are new, thirds of either kind are left out. Probabilities: calibrated on new rows.",
+        f"The score is k₁ᵀ C k₂, ridge regression on all pairs of a {one} and a {other}; pairs within a kind are not "
+        f"scored. {_RANKING}",
+        f"Probabilities are calibrated, and the threshold maximises F1, on scores of each {one} without its links "
+        "(leave-one-out in closed form).",
         "A pair that is not in the edge list counts as not linked.",
-        "What speaks for a link: a score is a sum over the known links, and these have the largest terms. Others may "
-        "speak against it; all together are 100 %.",
+        "Evidence lists the largest terms of the score, a sum over the known links; other terms may be negative, and "
+        "all of them sum to 100 %.",
     )
 
 
 def formula_notes(ids: Sequence[str], *, safe: bool) -> tuple[str, ...]:
-    """A note on ids that begin like a formula, if there are any."""
+    """A note on ids that spreadsheets take for formulas, if there are any."""
     odd = [name for name in ids if no_formula(name) != name]
     if not odd:
         return ()
     some = f"{len(odd)} ids begin with =, +, - or @" if len(odd) > 1 else "An id begins with =, +, - or @"
     if safe:
-        return (f"{some}: in TSV files an apostrophe stands before them; other files have ids as they are.",)
-    return (f"{some}, which spreadsheets execute: `--spreadsheet-safe` writes an apostrophe before them.",)
+        return (f"{some}: an apostrophe precedes them in TSV files; other files contain ids as they are.",)
+    return (f"{some}, which spreadsheets execute: `spreadsheet_safe=True` writes an apostrophe before them.",)
 
 
 # ---------------------------------------------------------------------------------------------------------------- files
@@ -255,7 +236,7 @@ def rejected_tsv(rejections: Sequence[Rejection], cell: Cell = str) -> str:
 
 def _live_links(rows: list[dict[str, Any]], details: Any, *, safe: bool) -> LiveTable:
     """The list, to work with."""
-    note = "The whole list is in `edges.tsv`."
+    note = "All rows are in `edges.tsv`."
     ours = ("probability",) if rows and "probability" in rows[0] else ("score",)
     table = Table("predicted links", rows, note=note, ours=ours)
     return LiveTable(table, details, names=("source", "target"), file="edges.tsv", safe=safe)
@@ -301,7 +282,7 @@ def _live_parts(result: LinkResult, table: LiveTable) -> tuple[Text, LiveNetwork
         drawn,
         nodes.across,
     )
-    row = "a row for what speaks for it, " if any(table.details) else ""
+    row = "a row for its evidence, " if any(table.details) else ""
     listed = f"Click {row}a name for its place in the network."
     return Text("The network", (words,)), network, Text("Predicted links", (listed,)), table
 
@@ -316,7 +297,7 @@ def _still(places: Any, predicted: Any, known: Any, words: str) -> Figure:
         places[used],
         {"plain": to[known[(to[known] >= 0).all(axis=1)]], "predicted": to[best]},
         names={"plain": "known", "predicted": "predicted"},
-        caption=f"The first {len(best)} of {len(predicted)} predicted links; in all {words}",
+        caption=f"The first {len(best)} of {len(predicted)} predicted links; the whole network has {words}",
         size=(7.2, 7.4),
     )
 
@@ -338,11 +319,12 @@ def _precision_parts(rows: list[dict[str, Any]]) -> tuple[Text | Table | Figure,
             axes.set_xscale("log")
 
     words = (
-        "Of pairs with a new node. Pairs of two labelled nodes were learned from as not linked: for them it tells how "
-        "alike they are to links, not how often such a pair is one."
+        "The fraction of links to expect among the first pairs, estimated on pairs with a held-out node. Caveat: pairs "
+        "of two labelled nodes were training examples of absent links, so for them the value is a similarity to links, "
+        "not how often such a pair is a link."
     )
     return (
-        Text("How many are right?", (words,)),
+        Text("Expected precision", (words,)),
         Table("Expected precision of the first links", table, ours=("expected precision %",)),
-        plot(draw, caption="Expected precision at each rank, from folds of nodes."),
+        plot(draw, caption="Expected precision by rank, from held-out nodes."),
     )

@@ -118,7 +118,7 @@ def _text(details: Sequence[Table | str]) -> str:
     found = []
     for row in (row for table in tables for row in table.rows):
         one, other, *_ = row.values()
-        found.append(f"{one} – {other} ({row['share']})")
+        found.append(f"{one} – {other} ({row['share of score']})")
     return "; ".join(found)
 
 
