@@ -16,7 +16,7 @@ def raw(seed, n=400, precursor=250.0):
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("cleaning", [Cleaning(), Cleaning(0.05, 0.02, 0.0, 10), Cleaning(merge=0.0)])
-def test_twice_is_once(seed, cleaning):
+def test_cleaning_is_idempotent(seed, cleaning):
     mz, intensity, precursor = raw(seed)
     once = cleaning.peaks(mz, intensity, precursor)
     twice = cleaning.peaks(*once, precursor)
@@ -31,7 +31,7 @@ def test_what_remains(seed):
     assert np.diff(places).min() >= 0.005 and places.max() <= precursor + 0.5
 
 
-def test_order_and_unit_change_nothing():
+def test_order_and_unit_have_no_effect():
     mz, intensity, precursor = raw(0)
     expected = Cleaning().peaks(mz, intensity, precursor)
     order = np.random.default_rng(1).permutation(len(mz))
@@ -39,7 +39,7 @@ def test_order_and_unit_change_nothing():
     np.testing.assert_allclose(Cleaning().peaks(mz, 7.3 * intensity, precursor), expected, rtol=1e-12)
 
 
-def test_what_is_no_peak_goes():
+def test_invalid_peaks_are_removed():
     mz = [100.0, np.nan, 110.0, -5.0, 120.0, np.inf, 130.0]
     places, heights = Cleaning().peaks(mz, [1.0, 1.0, 0.0, 1.0, -2.0, 1.0, np.inf])
     assert places.tolist() == [100.0] and heights.tolist() == [1.0]

@@ -29,7 +29,7 @@ def test_refused(text):
         parse_formula(text)
 
 
-def test_other_than_text():
+def test_other_types():
     with pytest.raises(TypeError, match="formula"):
         parse_formula(6)
 

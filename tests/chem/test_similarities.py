@@ -65,7 +65,7 @@ def test_symmetric_with_ones_on_the_diagonal():
         assert np.all(modified_cosine(X) >= cosine(X) - 0.5)
 
 
-def test_refused_as_a_kernel_and_taken_by_the_empirical_map():
+def test_not_a_kernel_but_an_empirical_map():
     X = sample("spectra", 8)
     with pytest.raises(TypeError, match=r"negative eigenvalues.*EmpiricalMap"):
         IOKR(modified_cosine).fit(X, np.eye(8))

@@ -79,16 +79,16 @@ def test_an_empty_spectrum_is_allowed():
         (([1.0], [-1.0]), "positive finite"),
         (([np.nan], [1.0]), "positive finite"),
         (([0.0], [1.0]), "positive finite"),
-        (([[1.0]], [[1.0]]), "a spectrum is"),
+        (([[1.0]], [[1.0]]), "a spectrum must be"),
         (([1.0], [1.0], -3.0), "precursor_mz"),
         (([1.0], [1.0], "x"), "precursor_mz"),
-        ("peaks", "a spectrum is"),
+        ("peaks", "a spectrum must be"),
         ({"mz": [1.0]}, "must have `mz` and `intensity`"),
-        (3, "a spectrum is"),
+        (3, "a spectrum must be"),
         ((["a"], [1.0]), "hold numbers"),
     ],
 )
-def test_what_is_no_spectrum_is_refused_by_its_number(bad, words):
+def test_the_first_object_that_is_not_a_spectrum_is_named(bad, words):
     with pytest.raises((ValueError, TypeError), match=f"Spectrum 1.*{words}"):
         read_spectra([([1.0], [1.0]), bad])
 
@@ -98,14 +98,14 @@ def test_what_is_no_spectrum_is_refused_by_its_number(bad, words):
     [
         (([1.0, 2.0], [1.0], [0, 2]), "equal length"),
         (([1.0, 2.0], [1.0, 1.0], [0, 1]), "indptr"),
-        (([2.0, 1.0], [1.0, 1.0], [0, 2]), "Spectrum 0 has m/z that fall"),
+        (([2.0, 1.0], [1.0, 1.0], [0, 2]), "Spectrum 0 has descending m/z"),
         (([1.0, 2.0], [1.0, 0.0], [0, 2]), "positive finite"),
         (([1.0, 2.0], [1.0, 1.0], [0, 1, 2], [1.0]), "precursor_mz"),
         (([1.0, 2.0], [1.0, 1.0], [0, 1, 2], [1.0, -1.0]), "precursor_mz"),
         (([1.0, 2.0], [1.0, 1.0], [0, 1, 2], None, [{}]), "metadata"),
     ],
 )
-def test_what_is_no_block_is_refused(arguments, words):
+def test_bad_blocks(arguments, words):
     with pytest.raises(ValueError, match=words):
         MassSpectra(*arguments)
 

@@ -17,9 +17,20 @@ GLOSSARY = ROOT / "docs" / "glossary.rst"
 
 TEXTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs", "tutorials", "examples"]
 SOURCES = [
+    "src/iokr/apps/msms",
+    "src/iokr/chem",
+    "src/iokr/cli/msms.py",
+    "src/iokr/cli/msms_options.py",
     "src/iokr/embeddings",
+    "src/iokr/estimators/identification",
     "src/iokr/extend.py",
+    "src/iokr/kernels/spectra.py",
+    "src/iokr/kernels/spectra_binned.py",
+    "src/iokr/kernels/spectra_metadata.py",
+    "src/iokr/kernels/subformulas.py",
+    "src/iokr/kernels/tanimoto_of.py",
     "src/iokr/manifolds",
+    "src/iokr/model_selection/own.py",
     "src/iokr/operator_kernels",
     "lab/src/iokr_lab/cells.py",
     "lab/src/iokr_lab/coverage",

@@ -86,7 +86,7 @@ def test_compiled_and_vectorised_agree(kernel):
 
 
 @pytest.mark.parametrize("width", [None, 0.01])
-def test_each_exponential_is_right_to_a_rounding(width):
+def test_exponentials_are_exact_to_rounding(width):
     """One peak each, so that an entry is one exponential, from 1 down to the smallest normal number and below."""
     kernel = ProbabilityProduct(width, sigma_intensity=0.2, cutoff=100.0)
     heights = 1.0 + np.concatenate([np.linspace(0.0, 10.7, 700), [20.0, 1e3]])  # b ΔI² up to 715, and far beyond
@@ -114,7 +114,7 @@ def test_windows_of_many_pieces(kernel):
 
 
 @pytest.mark.parametrize("width", [None, 0.3])
-def test_is_the_integral_of_the_product(width):
+def test_integral_of_the_product(width):
     """∫∫ p_x p_z on a fine grid; the trapezoidal rule is exact to rounding for Gaussians."""
     kernel = ProbabilityProduct(width, 0.2, ppm=400.0, weights=0.5)
     x, z = ([300.0, 301.0, 900.0], [1.0, 0.3, 0.5]), ([300.2, 900.3], [0.4, 1.0])
@@ -152,7 +152,7 @@ def test_the_cutoff_errs_by_less_than_its_bound(cutoff):
     assert np.all(np.abs(exact - cut) <= bound + 1e-14)
 
 
-def test_order_of_peaks_and_of_spectra_changes_nothing():
+def test_order_of_peaks_and_of_spectra_has_no_effect():
     X = crowded(9)
     rng = np.random.default_rng(2)
     K = ProbabilityProduct()(X)
@@ -199,7 +199,7 @@ def test_wide_intensities_are_those_left_out():
     assert_close(wide, Normalized(ProbabilityProduct(sigma_intensity=None))(X), 1e-9)
 
 
-def test_unscaled_intensities_are_told():
+def test_unscaled_intensities_give_a_warning():
     mz, _, ion = sample("spectra", 1)[0].mz, None, None
     with pytest.warns(UserWarning, match="Cleaning"):
         ProbabilityProduct()([(mz, np.full(len(mz), 999.0), ion)])

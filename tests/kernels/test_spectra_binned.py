@@ -22,7 +22,7 @@ def test_equals_the_dense_cosine(width, power):
     assert_close(CosineBinned(width, power)(X, Z), expected, 1e-12)
 
 
-def test_units_change_nothing_and_no_peaks_are_nothing():
+def test_units_have_no_effect_and_empty_spectra_are_zero():
     x = ([77.0, 91.0], [1.0, 0.5])
     K = CosineBinned(0.1)([x, (x[0], [200.0, 100.0]), ([], [])])
     assert_close(K, [[1, 1, 0], [1, 1, 0], [0, 0, 0]], 1e-12)

@@ -87,7 +87,7 @@ def test_the_zero_vector(formula):
     assert Subformulas()([spectrum])[0, 0] == 0
 
 
-def test_units_of_intensity_change_nothing():
+def test_units_of_intensity_have_no_effect():
     mz = [145.0495, 163.0601, 181.0707]
     X = [MassSpectrum(mz, np.array([0.1, 1.0, 0.3]) * c, None, {"formula": "C6H12O6"}) for c in (1.0, 40.0)]
     assert_close(Subformulas(weights=0.5)(X), np.ones((2, 2)), 1e-12)

@@ -45,7 +45,7 @@ PARTS = [{}, {"embedding": Eigen()}, {"output_kernel": None}, {"output_kernel": 
 def test_shared_candidates_equal_refits(parts, cosine):
     model = forward(**parts).fit(X, BITS)
     found = scores_without_own(model, NEW, SharedCandidates(MOLECULES), GROUPS, NAMES, cosine=cosine)
-    for j, name in enumerate(NAMES):  # m7 and m8 are no training molecules
+    for j, name in enumerate(NAMES):  # m7 and m8 are not training molecules
         part = refit(name, **parts)
         expected = part.scores(NEW, MOLECULES[j : j + 1])[:, 0]
         expected = expected / norms(part, NEW) if cosine else expected
@@ -113,7 +113,7 @@ def test_weights_unlabelled_points_and_operators():
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12)
 
 
-def test_nothing_known_changes_nothing():
+def test_without_training_groups_scores_are_those_of_the_model():
     model = IOKRCV(RBF(0.3), output_kernel=Tanimoto(), alphas=(0.1, 1.0)).fit(X, BITS, groups=GROUPS)
     plain = model.scores(NEW, MOLECULES)
     np.testing.assert_array_equal(scores_without_own(model, NEW, MOLECULES, GROUPS, [None] * 9), plain)
@@ -149,13 +149,13 @@ def test_other_array_libraries(name, device):
         ),
     ],
 )
-def test_bad_arguments_are_refused(change, message):
+def test_bad_arguments(change, message):
     arguments = {"model": forward().fit(X, BITS), "X": NEW, "candidates": MOLECULES, "groups": GROUPS}
     with pytest.raises((ValueError, TypeError), match=message):
         scores_without_own(**{**arguments, "candidate_groups": NAMES, **change})
 
 
-def test_models_without_weights_of_their_own_are_refused():
+def test_models_without_weights():
     covariance = IOKR(Covariance(RBF(0.3)), output_kernel=Tanimoto()).fit(X, BITS)
     with pytest.raises(ValueError, match="covariance operator"):
         scores_without_own(covariance, NEW, MOLECULES, GROUPS, NAMES)

@@ -1,6 +1,7 @@
-"""Spectra and molecules: the objects of metabolite identification.
+"""Mass spectra, sum formulas, adducts and molecules.
 
-`MassSpectrum`, `Cleaning` and the similarities of spectra need no extra; molecules and fingerprints need `iokr[chem]`.
+Spectra, their cleaning and their similarities, formulas and adducts need no extra. Molecules and fingerprints, in
+`iokr.chem.structures`, need RDKit: the extra `chem`.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Adducts: what a molecule gains and loses to become the ion that is measured."""
+"""Adducts: the difference between a molecule and its measured ion."""
 
 from __future__ import annotations
 
@@ -8,27 +8,11 @@ from functools import lru_cache
 
 from iokr.chem.formulas import ELECTRON, formula_mass, parse_formula
 
-__all__ = ["ADDUCTS", "Adduct", "parse_adduct"]
+__all__ = ["Adduct", "parse_adduct"]
 
-ADDUCTS = (  # the usual ones; others in this form are read, too
-    *(
-        "[M+H]+",
-        "[M+Na]+",
-        "[M+NH4]+",
-        "[M+K]+",
-        "[M+H-H2O]+",
-        "[M+H-2H2O]+",
-        "[M]+",
-        "[2M+H]+",
-        "[2M+Na]+",
-        "[M+2H]2+",
-    ),
-    *("[M+Li]+", "[M+ACN+H]+", "[M+CH3OH+H]+", "[M-H]-", "[M+Cl]-", "[M+HCOO]-", "[M+CH3COO]-", "[M-H-H2O]-", "[M]-"),
-    *("[2M-H]-", "[M-2H]2-", "[M+Br]-"),
-)
 _FORM = re.compile(r"\[?(\d*)M((?:[+-]\d*[A-Za-z][A-Za-z0-9]*)*)\]?(\d*)([+-])(\d*)")
 _PART = re.compile(r"([+-])(\d*)([A-Za-z][A-Za-z0-9]*)")
-_SHORT = {
+_ABBREVIATIONS = {
     "ACN": "C2H3N",
     "FA": "CH2O2",
     "HAc": "C2H4O2",
@@ -41,30 +25,30 @@ _SHORT = {
 
 @dataclass(frozen=True)
 class Adduct:
-    """[nM + gained − lost], with a charge."""
+    """An ion [nM + gained atoms], with its charge."""
 
     name: str
     molecules: int  # n
-    gained: tuple[tuple[str, int], ...]  # atoms of each element, negative where they are lost
+    gained: tuple[tuple[str, int], ...]  # (element, number of atoms), negative for lost atoms
     charge: int
 
     @property
     def shift(self) -> float:
-        """What the ion weighs beyond nM, in u; electrons are counted."""
+        """The mass of the ion minus nM, in u, including electrons."""
         return sum(formula_mass({e: 1}) * count for e, count in self.gained) - self.charge * ELECTRON
 
     def mz(self, mass: float) -> float:
-        """The ion's m/z, of a molecule of this mass."""
+        """The m/z of the ion of a molecule of this mass."""
         return (self.molecules * mass + self.shift) / abs(self.charge)
 
     def mass(self, mz: float) -> float:
-        """The molecule's mass, of an ion of this m/z."""
+        """The mass of the molecule of an ion of this m/z."""
         return (abs(self.charge) * mz - self.shift) / self.molecules
 
 
 @lru_cache(maxsize=1024)
 def parse_adduct(name: str) -> Adduct | None:
-    """The adduct of a name such as [M+H]+ or [2M-H2O+H]+; None for one that is not understood.
+    """The adduct of a name such as [M+H]+ or [2M-H2O+H]+; None if the name cannot be parsed.
 
     >>> from iokr.chem.adducts import parse_adduct
     >>> round(parse_adduct("[M+Na]+").mz(180.063388), 4)
@@ -77,13 +61,14 @@ def parse_adduct(name: str) -> Adduct | None:
     atoms: dict[str, int] = {}
     for direction, count, what in _PART.findall(parts):
         try:
-            inner = parse_formula(_SHORT.get(what, what))
+            inner = parse_formula(_ABBREVIATIONS.get(what, what))
         except ValueError:
             return None
         for element, number in inner.items():
             change = number * int(count or 1)
             atoms[element] = atoms.get(element, 0) + (change if direction == "+" else -change)
-    molecules, size = int(times or 1), int(before or after or 1)
+    molecules = int(times or 1)
+    size = int(before or after or 1)
     if not molecules or not size:
         return None
     return Adduct(name, molecules, tuple(sorted(atoms.items())), size if sign == "+" else -size)

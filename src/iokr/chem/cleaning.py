@@ -1,4 +1,4 @@
-"""Raw peaks made comparable: scaled, filtered, merged."""
+"""Cleaning of spectra: peaks are scaled, filtered and merged."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ __all__ = ["Cleaning"]
 class Cleaning:
     """Peaks with max I = 1, none below `min_intensity`, none closer than `merge`, at most `max_peaks`.
 
-    In this order: peaks whose m/z or intensity is not finite or not positive go; then those above the precursor; the
-    largest intensity becomes 1; small peaks go; peaks closer than `merge` become one, at their mean m/z weighted by
-    intensity and with the sum of their intensities; the largest remain. These steps are repeated until nothing
-    changes, so cleaning twice is cleaning once; and intensities may come in any unit.
+    In this order: peaks whose m/z or intensity is not finite or not positive are removed, then those above the
+    precursor; intensities are divided by the largest; small peaks are removed; peaks closer than `merge` are merged to
+    one at their mean m/z, weighted by intensity, with the sum of their intensities; the largest peaks remain. The steps
+    are repeated until nothing changes, so cleaning is idempotent. Intensities may have any unit.
 
     Parameters
     ----------
     min_intensity : float, default=0.001
-        Of the largest.
+        Relative to the largest.
     merge : float, default=0.005
-        In m/z; 0 merges nothing.
+        In m/z; with 0 no peaks are merged.
     above_precursor : float, default=0.5
-        Peaks at more than this above the precursor's m/z go.
+        Peaks above the m/z of the precursor plus this value are removed.
     max_peaks : int, default=100
     min_peaks : int, default=3
-        A spectrum with fewer cannot be used: `usable` says so; they are not removed here.
+        Spectra with fewer are not `usable`; cleaning does not remove them.
 
     Examples
     --------
@@ -53,12 +53,12 @@ class Cleaning:
         for name in ("min_intensity", "merge", "above_precursor"):
             check_number(getattr(self, name), name, minimum=0.0)
         if self.min_intensity >= 1:
-            raise ValueError(f"`min_intensity` must be below 1, the largest, got {self.min_intensity!r}.")
+            raise ValueError(f"`min_intensity` must be below 1, the largest intensity, got {self.min_intensity!r}.")
         check_integer(self.max_peaks, "max_peaks", minimum=1)
         check_integer(self.min_peaks, "min_peaks", minimum=0)
 
     def __call__(self, spectrum: Any) -> Any:
-        """A clean spectrum; of several spectra, a clean block of them."""
+        """The clean spectrum, or the clean block of several spectra."""
         if isinstance(spectrum, MassSpectrum):
             peaks = self.peaks(spectrum.mz, spectrum.intensity, spectrum.precursor_mz)
             return MassSpectrum(*peaks, spectrum.precursor_mz, spectrum.metadata)
@@ -74,41 +74,43 @@ class Cleaning:
         )
 
     def peaks(self, mz: Any, intensity: Any, precursor_mz: float | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """(mz, intensity) of raw peaks, in any order, whatever numbers they hold."""
-        places, heights = check_numbers(mz, "mz"), check_numbers(intensity, "intensity")
+        """(mz, intensity) of raw peaks, in any order and with any numbers."""
+        places = check_numbers(mz, "mz")
+        heights = check_numbers(intensity, "intensity")
         if places.ndim != 1 or places.shape != heights.shape:
-            raise ValueError(
-                f"`mz` and `intensity` must be two lists of equal length, got {places.shape} and {heights.shape}."
-            )
-        kept = np.isfinite(places) & np.isfinite(heights) & (places > 0) & (heights > 0)
+            raise ValueError(f"`mz` and `intensity` must have equal length, got {places.shape} and {heights.shape}.")
+        valid = np.isfinite(places) & np.isfinite(heights) & (places > 0) & (heights > 0)
         if precursor_mz is not None and np.isfinite(precursor_mz):
-            kept &= ~(places > precursor_mz + self.above_precursor)
-        places, heights = places[kept], heights[kept]
-        order = np.lexsort((heights, places))
-        places, heights = places[order], heights[order]
+            valid &= ~(places > precursor_mz + self.above_precursor)
+        order = np.flatnonzero(valid)
+        order = order[np.lexsort((heights[order], places[order]))]
+        places = places[order]
+        heights = heights[order]
         while len(places):
-            n, largest = len(places), heights.max()
-            heights = heights / largest
+            n = len(places)
+            heights = heights / heights.max()
             small = heights < self.min_intensity
             places, heights = self._merged(places[~small], heights[~small])
             if len(places) > self.max_peaks:
-                largest_first = np.lexsort((places, -heights))[: self.max_peaks]
-                kept_places = np.sort(largest_first)
-                places, heights = places[kept_places], heights[kept_places]
+                largest = np.sort(np.lexsort((places, -heights))[: self.max_peaks])
+                places = places[largest]
+                heights = heights[largest]
             if len(places) == n and heights.max() == 1:
                 break
         return places, heights
 
     def usable(self, spectrum: MassSpectrum) -> bool:
-        """Whether a clean spectrum has `min_peaks`."""
+        """Whether a clean spectrum has at least `min_peaks`."""
         return len(spectrum) >= self.min_peaks
 
     def _merged(self, mz: np.ndarray, intensity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Peaks in runs of distances below `merge` become one."""
+        """Peaks in runs of distances below `merge` become one peak."""
         new = np.diff(mz, prepend=-np.inf) >= self.merge if self.merge else np.ones(len(mz), dtype=bool)
         if new.all():
             return mz, intensity
         run = np.cumsum(new) - 1
         total = np.bincount(run, intensity)
-        offset = np.bincount(run, intensity * (mz - mz[new][run])) / total  # from the first: no digits are lost
+        offset = (
+            np.bincount(run, intensity * (mz - mz[new][run])) / total
+        )  # relative to the first peak: no digits are lost
         return mz[new] + offset, total

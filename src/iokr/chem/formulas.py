@@ -22,25 +22,25 @@ MASSES = {
     "Gd": 157.9241123, "D": 2.01410177812,
 }  # fmt: skip
 
-VALENCES = {  # bonds that an atom makes in organic molecules
+VALENCES = {  # number of bonds of an atom in organic molecules
     "H": 1, "F": 1, "Cl": 1, "Br": 1, "I": 1, "Na": 1, "K": 1, "O": 2, "S": 2, "Se": 2, "N": 3, "P": 3, "B": 3, "C": 4,
     "Si": 4,
 }  # fmt: skip
 
 _PART = re.compile(r"\[(\d+)([A-Z][a-z]?)\](\d*)|([A-Z][a-z]?)(\d*)|\(|\)(\d*)")
 _CHARGE = re.compile(r"[+-]+\d?$|(?<=\])\d?[+-]+\d?$")  # C6H7+, C6H6-2, [C6H6]2+
-_MOST = 100_000  # atoms of one element
+_MAX_COUNT = 100_000  # atoms of one element
 
 
 def parse_formula(text: str) -> dict[str, int]:
-    """{"C": 6, "H": 12, "O": 6} of "C6H12O6": brackets, isotopes (as their element) and a charge at the end are read.
+    """The counts {"C": 6, "H": 12, "O": 6} of "C6H12O6", with brackets, isotopes (as elements) and a final charge.
 
     >>> from iokr.chem.formulas import parse_formula
     >>> parse_formula("Ca(OH)2")
     {'Ca': 1, 'O': 2, 'H': 2}
     """
     if not isinstance(text, str):
-        raise TypeError(f"a formula must be a text such as C6H12O6, got {text!r:.60}.")
+        raise TypeError(f"a formula must be a string such as C6H12O6, got {text!r:.60}.")
     body = _CHARGE.sub("", text.strip())
     if body.startswith("[") and body.endswith("]"):  # an ion, as [C6H7]+
         body = body[1:-1]
@@ -49,21 +49,23 @@ def parse_formula(text: str) -> dict[str, int]:
     while place < len(body):
         found = _PART.match(body, place)
         if found is None or not body:
-            raise ValueError(f"a formula must be made of elements and numbers, such as C6H12O6, got {text!r:.60}.")
+            raise ValueError(f"a formula must consist of elements and numbers, such as C6H12O6, got {text!r:.60}.")
         place = found.end()
         token = found.group()
         if token == "(":
             levels.append({})
         elif token.startswith(")"):
             if len(levels) < 2:
-                raise ValueError(f"the formula {text!r:.60} closes a bracket that it does not open.")
-            inner, times = levels.pop(), _count(found.group(6), text)
+                raise ValueError(f"the formula {text!r:.60} has a closing bracket without an opening one.")
+            inner = levels.pop()
+            times = _count(found.group(6), text)
             for element, count in inner.items():
                 levels[-1][element] = levels[-1].get(element, 0) + times * count
         else:
-            element, count = found.group(2) or found.group(4), _count(found.group(3) or found.group(5), text)
+            element = found.group(2) or found.group(4)
+            count = _count(found.group(3) or found.group(5), text)
             if element not in MASSES:
-                raise ValueError(f"the formula {text!r:.60} has {element!r}, whose mass is not known here.")
+                raise ValueError(f"the formula {text!r:.60} has the unknown element {element!r}.")
             levels[-1][element] = levels[-1].get(element, 0) + count
     if len(levels) > 1 or not levels[0]:
         raise ValueError(f"a formula must name at least one element and close its brackets, got {text!r:.60}.")
@@ -71,18 +73,18 @@ def parse_formula(text: str) -> dict[str, int]:
 
 
 def _count(digits: str | None, text: str) -> int:
-    if digits and (len(digits) > 6 or int(digits) > _MOST):
-        raise ValueError(f"the formula {text!r:.60} has more than {_MOST} atoms of one element.")
+    if digits and (len(digits) > 6 or int(digits) > _MAX_COUNT):
+        raise ValueError(f"the formula {text!r:.60} has more than {_MAX_COUNT} atoms of one element.")
     return int(digits) if digits else 1
 
 
 def formula_mass(counts: Mapping[str, int]) -> float:
-    """The exact mass of a neutral molecule, in u."""
+    """The exact mass of the neutral molecule, in u."""
     return float(sum(MASSES[element] * count for element, count in counts.items()))
 
 
 def write_formula(counts: Mapping[str, int]) -> str:
-    """As chemists write it: C, H, then by the alphabet."""
+    """The formula in the order of Hill: C, H, then alphabetical."""
     first = [e for e in ("C", "H") if "C" in counts and counts.get(e)]
     order = first + sorted(e for e in counts if e not in first and counts[e])
     return "".join(e + (str(counts[e]) if counts[e] != 1 else "") for e in order)

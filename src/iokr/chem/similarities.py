@@ -1,4 +1,4 @@
-"""Cosines of matched peaks: what libraries are searched by."""
+"""Cosines of matched peaks, the similarities of library search."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ __all__ = ["PeakCosine", "cosine", "modified_cosine"]
 class PeakCosine(Component):
     """s(x, z) = Σ_(p,q) w_p w_q / (‖w_x‖ ‖w_z‖), w = I^a, over one-to-one matches of peaks p of x and q of z.
 
-    Peaks match within `tolerance`; with `shifted` also those that differ by the precursors' difference, as when a part
-    of the molecule is another. Matches are taken greedily, the largest products first. `cosine` and `modified_cosine`
-    are this with the usual settings: `cosine(spectra, library)` is the matrix of all pairs.
+    Peaks match within `tolerance`; with `shifted` also those that differ by the difference of the precursors, as
+    fragments with a modification do. Matches are chosen greedily, the largest products first. `cosine` and
+    `modified_cosine` have the usual settings: `cosine(spectra, library)` is the matrix of all pairs.
 
-    It is a similarity, not a kernel: matching makes it indefinite. `EmpiricalMap(modified_cosine)` turns it into one.
+    The matching makes this similarity indefinite, so it is not a kernel; `EmpiricalMap(modified_cosine)` is one.
 
     Parameters
     ----------
     tolerance : float, default=0.01
         In m/z.
     power : float, default=0.5
-        a: smaller lets small peaks count more.
+        a; a smaller value gives small peaks more weight.
     shifted : bool, default=False
 
     Examples
@@ -47,8 +47,8 @@ class PeakCosine(Component):
 
     domain = "spectra"
     refusal = (
-        "a similarity that matches peaks one to one is no kernel, it has negative eigenvalues; use "
-        "`ProbabilityProduct`, or `EmpiricalMap` of it, which lists similarities to the training spectra"
+        "a similarity that matches peaks one to one is not a kernel, as it has negative eigenvalues; use "
+        "`ProbabilityProduct`, or its `EmpiricalMap`, whose features are similarities to the training spectra"
     )
 
     def fit(self, X: Any) -> PeakCosine:
@@ -67,15 +67,15 @@ class PeakCosine(Component):
         return self._matched(R, S)[0]
 
     def diag(self, R: MassSpectra) -> np.ndarray:
-        """Ones, and zeros for spectra without peaks."""
+        """Ones; 0 for spectra without peaks."""
         return (R.lengths > 0).astype(np.float64)
 
     def __call__(self, X: Any, Z: Any = None) -> np.ndarray:
-        """The array of s(x_i, z_j); without Z, of the spectra among themselves."""
+        """The array of s(x_i, z_j); without Z, of X with itself."""
         return self.matches(X, Z)[0]
 
     def matches(self, X: Any, Z: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """(s, how many peaks matched), of all pairs."""
+        """(s, number of matched peaks) of all pairs."""
         self.fit(X)
         n_objects(X)
         with error_context("X"):
@@ -84,7 +84,8 @@ class PeakCosine(Component):
             return self._matched(R, R if Z is None else self.represent(Z))
 
     def _matched(self, R: MassSpectra, S: MassSpectra) -> tuple[np.ndarray, np.ndarray]:
-        scores, counts = np.zeros((len(R), len(S))), np.zeros((len(R), len(S)), dtype=np.intp)
+        scores = np.zeros((len(R), len(S)))
+        counts = np.zeros((len(R), len(S)), dtype=np.intp)
         longest = 2 * max(int(R.lengths.max(initial=0)), 1) * max(int(S.lengths.max(initial=0)), 1)
         room = np.empty(longest), np.empty((longest, 2), dtype=np.intp)
         loop = compiled(_match_all) or _match_all
@@ -107,7 +108,7 @@ def _match_all(
     mz: Any, w: Any, starts: Any, ions: Any, others: Any, v: Any, ends: Any, other_ions: Any,
     tolerance: Any, shifted: Any, products: Any, pairs: Any, scores: Any, counts: Any,
 ) -> None:  # fmt: skip
-    """The greedy matching of every pair of spectra; Numba compiles it."""
+    """The greedy matching of every pair of spectra; compiled by Numba."""
     used = np.zeros(len(mz) + len(others), dtype=np.uint8)
     for i in range(len(starts) - 1):
         for j in range(len(ends) - 1):
@@ -123,23 +124,27 @@ def _match_all(
                     q = low
                     while q < ends[j + 1] and others[q] <= here + tolerance:
                         product = w[p] * v[q]
-                        k = n  # insertion: the largest product first, then the smallest numbers
+                        k = n  # insertion sort: the largest product first, ties in the order of peaks
                         while k > 0 and products[k - 1] < product:
                             products[k], pairs[k, 0], pairs[k, 1] = products[k - 1], pairs[k - 1, 0], pairs[k - 1, 1]
                             k -= 1
                         products[k], pairs[k, 0], pairs[k, 1] = product, p, q
                         n += 1
                         q += 1
-            total, matched = 0.0, 0
+            total = 0.0
+            matched = 0
             for k in range(n):
                 p, q = pairs[k, 0], pairs[k, 1] + len(mz)
                 if used[p] == 0 and used[q] == 0:
-                    used[p], used[q] = 1, 1
+                    used[p] = 1
+                    used[q] = 1
                     total += products[k]
                     matched += 1
             for k in range(n):
-                used[pairs[k, 0]], used[pairs[k, 1] + len(mz)] = 0, 0
-            scores[i, j], counts[i, j] = total, matched
+                used[pairs[k, 0]] = 0
+                used[pairs[k, 1] + len(mz)] = 0
+            scores[i, j] = total
+            counts[i, j] = matched
 
 
 cosine = PeakCosine()

@@ -1,4 +1,4 @@
-"""Mass spectra as users bring them: one, and many end to end in one block that is sliced by rows."""
+"""Mass spectra: one, and a block of many that is sliced by rows."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _PRECURSOR = ("precursor_mz", "precursor")
 
 
 class MassSpectrum:
-    """Peaks (m_p, I_p), p = 1…n, with m/z ascending and intensities above 0; the precursor's m/z; what else is known.
+    """Peaks (m_p, I_p), p = 1…n, with ascending m/z and positive intensities, the m/z of the precursor, and metadata.
 
-    Peaks are sorted, and those of intensity 0 dropped. `iokr.chem.Cleaning` scales, filters and merges them, as the
+    Peaks are sorted, and those of intensity 0 are removed. `iokr.chem.Cleaning` scales, filters and merges them, as the
     kernels on spectra expect.
 
     Parameters
     ----------
     mz, intensity : array-like of shape (n,)
     precursor_mz : float, optional
-        m/z of the ion that was broken; without it there are no losses.
+        Without it the spectrum has no losses.
     metadata : dict, optional
-        `id`, `adduct`, `charge`, `instrument`, `collision_energy`, `smiles`, `inchi`, `inchikey`, `formula`, and
-        whatever else.
+        `id`, `adduct`, `charge`, `instrument`, `collision_energy`, `smiles`, `inchi`, `inchikey`, `formula`, and other
+        entries.
 
     Examples
     --------
@@ -72,15 +72,15 @@ class MassSpectrum:
 
 
 class MassSpectra:
-    """Spectra end to end: spectrum i has the peaks indptr[i] … indptr[i + 1]; rows are spectra, slices are blocks.
+    """Spectra end to end: spectrum i has the peaks indptr[i] … indptr[i + 1] − 1; slices are blocks of spectra.
 
     Parameters
     ----------
     mz, intensity : array of shape (number of peaks,)
-        m/z ascending inside each spectrum, intensities above 0.
+        Ascending m/z in each spectrum, positive intensities.
     indptr : array of shape (n + 1,)
     precursor_mz : array of shape (n,), optional
-        NaN where it is not known.
+        NaN where it is missing.
     metadata : sequence of n dictionaries, optional
 
     Examples
@@ -92,12 +92,12 @@ class MassSpectra:
     """
 
     def __init__(self, mz: Any, intensity: Any, indptr: Any, precursor_mz: Any = None, metadata: Any = None) -> None:
-        self.mz, self.intensity = check_numbers(mz, "mz"), check_numbers(intensity, "intensity")
+        self.mz = check_numbers(mz, "mz")
+        self.intensity = check_numbers(intensity, "intensity")
         ends = check_numbers(indptr, "indptr")
         if self.mz.ndim != 1 or self.mz.shape != self.intensity.shape:
             raise ValueError(
-                f"`mz` and `intensity` must be two lists of equal length, got {self.mz.shape} and "
-                f"{self.intensity.shape}."
+                f"`mz` and `intensity` must have equal length, got shapes {self.mz.shape} and {self.intensity.shape}."
             )
         whole = ends.ndim == 1 and len(ends) > 0 and ends[0] == 0 and ends[-1] == len(self.mz)
         if not whole or np.any(np.diff(ends) < 0) or np.any(ends != np.floor(ends)):
@@ -108,19 +108,21 @@ class MassSpectra:
         inside = np.setdiff1d(falls, self.indptr)
         if len(inside):
             row = int(np.searchsorted(self.indptr, inside[0], side="right")) - 1
-            raise BadObject("Spectrum", row, " has m/z that fall; sort its peaks by m/z.")
+            raise BadObject("Spectrum", row, " has descending m/z; sort its peaks by m/z.")
         n = len(self.indptr) - 1
         self.precursor_mz = np.full(n, np.nan) if precursor_mz is None else check_numbers(precursor_mz, "precursor_mz")
         if self.precursor_mz.shape != (n,):
-            raise ValueError(f"`precursor_mz` must have {n} entries, one a spectrum, got {self.precursor_mz.shape}.")
+            raise ValueError(
+                f"`precursor_mz` must have {n} entries, one per spectrum, got shape {self.precursor_mz.shape}."
+            )
         known = self.precursor_mz[~np.isnan(self.precursor_mz)]
         if np.any(known <= 0) or not np.all(np.isfinite(known)):
-            raise ValueError("`precursor_mz` must hold positive numbers, NaN where it is not known.")
+            raise ValueError("`precursor_mz` must have positive numbers, NaN where it is missing.")
         if metadata is not None and not isinstance(metadata, (list, tuple, np.ndarray)):
-            raise TypeError(f"`metadata` must be a list of {n} dictionaries, one a spectrum, got {metadata!r:.60}.")
+            raise TypeError(f"`metadata` must have {n} dictionaries, one per spectrum, got {metadata!r:.60}.")
         self.metadata = as_objects([{} for _ in range(n)] if metadata is None else np.atleast_1d(metadata))
         if len(self.metadata) != n or not all(isinstance(entry, Mapping) for entry in self.metadata):
-            raise ValueError(f"`metadata` must hold {n} dictionaries, one a spectrum.")
+            raise ValueError(f"`metadata` must have {n} dictionaries, one per spectrum.")
 
     @property
     def shape(self) -> tuple[int]:
@@ -129,7 +131,7 @@ class MassSpectra:
 
     @property
     def lengths(self) -> np.ndarray:
-        """How many peaks each spectrum has."""
+        """The number of peaks of each spectrum."""
         return np.diff(self.indptr)
 
     def __len__(self) -> int:
@@ -142,7 +144,7 @@ class MassSpectra:
         n = len(self)
         if isinstance(rows, (int, np.integer)) and not isinstance(rows, (bool, np.bool_)):
             if not -n <= rows < n:
-                raise IndexError(f"There are {n} spectra; number {rows} is none of them.")
+                raise IndexError(f"index {rows} is out of range for {n} spectra.")
             rows = int(rows) % n
             peaks = slice(self.indptr[rows], self.indptr[rows + 1])
             ion = float(self.precursor_mz[rows])
@@ -164,7 +166,7 @@ class MassSpectra:
         )
 
     def values(self, key: str) -> list[Any]:
-        """metadata[key] of each spectrum, None where it has none; "precursor_mz" is known, too."""
+        """metadata[key] of each spectrum, or its "precursor_mz"; None where it is missing."""
         if key == "precursor_mz":
             return [None if np.isnan(ion) else ion for ion in self.precursor_mz.tolist()]
         return [entry.get(key) for entry in self.metadata]
@@ -174,10 +176,10 @@ class MassSpectra:
 
 
 def read_spectra(X: Any) -> MassSpectra:
-    """Spectra in any of their forms as one block; what is none is refused by its number.
+    """Spectra in any of their forms as one block; an error names the first object that is not a spectrum.
 
     A spectrum is a `MassSpectrum`; an object with `peaks.mz`, `peaks.intensities` and `metadata`; a pair
-    (mz, intensity) or a triple with the precursor's m/z; or a dictionary with those keys.
+    (mz, intensity) or a triple with the m/z of the precursor; or a dictionary with those keys.
     """
     if isinstance(X, MassSpectra):
         return X
@@ -218,8 +220,8 @@ def _from_object(x: Any) -> MassSpectrum:
         if len(parts) in (2, 3) and np.ndim(parts[0]) == 1:
             return MassSpectrum(*parts)
     raise TypeError(
-        "a spectrum is a `MassSpectrum`, a pair (mz, intensity), a triple with the precursor's m/z, a dictionary with "
-        f"those keys, or an object with `peaks` and `metadata`, got {x!r:.60}."
+        "a spectrum must be a `MassSpectrum`, a pair (mz, intensity), a triple with the m/z of the precursor, a "
+        f"dictionary with those keys, or an object with `peaks` and `metadata`, got {x!r:.60}."
     )
 
 
@@ -230,15 +232,15 @@ def _ion(metadata: dict[str, Any]) -> tuple[float | None, dict[str, Any]]:
 
 
 def sorted_peaks(mz: Any, intensity: Any) -> tuple[np.ndarray, np.ndarray]:
-    """(mz, intensity), checked, ascending, without peaks of intensity 0."""
-    places, heights = check_numbers(mz, "mz"), check_numbers(intensity, "intensity")
+    """(mz, intensity), checked, in ascending order, without peaks of intensity 0."""
+    places = check_numbers(mz, "mz")
+    heights = check_numbers(intensity, "intensity")
     if places.ndim != 1 or places.shape != heights.shape:
-        raise ValueError(
-            f"`mz` and `intensity` must be two lists of equal length, got shapes {places.shape} and {heights.shape}."
-        )
-    kept = heights != 0
-    if not kept.all():
-        places, heights = places[kept], heights[kept]
+        raise ValueError(f"`mz` and `intensity` must have equal length, got {places.shape} and {heights.shape}.")
+    positive = heights != 0
+    if not positive.all():
+        places = places[positive]
+        heights = heights[positive]
     _check_peaks(places, heights)
     order = np.argsort(places, kind="stable")
     return places[order], heights[order]
@@ -249,13 +251,14 @@ def _check_peaks(mz: np.ndarray, intensity: np.ndarray) -> None:
         bad = ~(np.isfinite(values) & (values > 0))
         if bad.any():
             raise ValueError(
-                f"`{name}` must hold positive finite numbers, got {values[bad][0]:g}; `iokr.chem.Cleaning` drops such "
-                "peaks."
+                f"`{name}` must have positive finite numbers, got {values[bad][0]:g}; `iokr.chem.Cleaning` removes "
+                "such peaks."
             )
 
 
 def _precursor(value: Any) -> float | None:
-    if isinstance(value, (tuple, list, np.ndarray)) and np.size(value):  # as `pepmass` is read elsewhere
+    # `pepmass` of other readers is (m/z, intensity)
+    if isinstance(value, (tuple, list, np.ndarray)) and np.size(value):
         value = np.ravel(np.asarray(value, dtype=object))[0]
     if value is None or (isinstance(value, (float, np.floating)) and np.isnan(value)):
         return None
@@ -263,16 +266,21 @@ def _precursor(value: Any) -> float | None:
 
 
 def _made(mz: np.ndarray, intensity: np.ndarray, precursor_mz: float | None, metadata: Any) -> MassSpectrum:
-    """A spectrum of peaks that were checked before."""
+    """A spectrum of checked peaks."""
     spectrum = MassSpectrum.__new__(MassSpectrum)
-    spectrum.mz, spectrum.intensity, spectrum.precursor_mz = mz, intensity, precursor_mz
+    spectrum.mz = mz
+    spectrum.intensity = intensity
+    spectrum.precursor_mz = precursor_mz
     spectrum.metadata = dict(metadata)
     return spectrum
 
 
 def _block(mz: np.ndarray, intensity: np.ndarray, indptr: Any, ions: np.ndarray, metadata: np.ndarray) -> MassSpectra:
-    """A block of peaks that were checked before."""
+    """A block of checked peaks."""
     block = MassSpectra.__new__(MassSpectra)
-    block.mz, block.intensity, block.indptr = mz, intensity, np.asarray(indptr, dtype=np.intp)
-    block.precursor_mz, block.metadata = ions, metadata
+    block.mz = mz
+    block.intensity = intensity
+    block.indptr = np.asarray(indptr, dtype=np.intp)
+    block.precursor_mz = ions
+    block.metadata = metadata
     return block

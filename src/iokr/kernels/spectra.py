@@ -1,9 +1,10 @@
-"""The probability product kernel: spectra as mixtures of Gaussians, integrated against each other."""
+"""The probability product kernel of spectra, which are mixtures of Gaussians."""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,9 @@ from iokr.kernels.base import Kernel
 
 __all__ = ["ProbabilityProduct"]
 
-_LOWEST = 200.0  # m/z below which a width in parts per million grows no smaller
-_LARGEST = 20  # peaks of a spectrum whose differences are taken
-_UNSCALED = 50.0  # times σ_i: intensities beyond are not relative to the largest peak
+_LOWEST_MZ = 200.0  # below it, widths in parts per million are those of this m/z
+_LARGEST_PEAKS = 20  # of a spectrum, of which differences are taken
+_UNSCALED = 50.0  # times σ_i: larger intensities are not relative to the largest peak
 
 
 @component
@@ -30,27 +31,28 @@ class ProbabilityProduct(Kernel):
 
         k(x, z) = Σ_p Σ_q w_p w_q exp(−(u_p − u_q)²/(2v)) / √(2πv) · exp(−(I_p − I_q)²/(4σ_i²)) / √(4πσ_i²)
 
-    so near peaks of similar heights count. Intensities are relative to the largest, as `iokr.chem.Cleaning` makes them.
-    Wrap it in `Normalized` for k(x, x) = 1. A spectrum without places, as losses without a precursor, is the zero
-    vector.
+    Near peaks of similar intensity contribute. Intensities are relative to the largest peak, as `iokr.chem.Cleaning`
+    scales them. Wrap it in `Normalized` for k(x, x) = 1. A spectrum without places, such as losses without a precursor,
+    is the zero vector.
 
-    The price is one exponential for each pair of near peaks: compiled with the `fast` extra, else in NumPy. Pairs with
-    |u_p − u_q| > c √(v/2) are left out, which moves the normalised kernel by at most √(n_x n_z) e^(−c²/4) for n_x and
-    n_z peaks of one width, 2e-14 for 100 peaks.
+    The cost is one exponential for each pair of near peaks, compiled with the `fast` extra, otherwise in NumPy. Pairs
+    with |u_p − u_q| > c √(v/2) are left out, which changes the normalised kernel by at most √(n_x n_z) e^(−c²/4) for
+    n_x and n_z peaks of equal width, 2e-14 for 100 peaks.
 
     Parameters
     ----------
     sigma_mz : float, default=None
-        s_p = `sigma_mz` for every peak. None: own widths, s_p = max(`ppm` · 1e-6 · max(m_p, 200), `sigma_min`).
+        s_p = `sigma_mz` for every peak. None: a width for each peak, s_p = max(`ppm` · 1e-6 · max(m_p, 200),
+        `sigma_min`).
     sigma_intensity : float or None, default=0.2
-        σ_i; larger looks less at intensities. None leaves the factor out.
+        σ_i; a larger value compares intensities less strictly, None not at all.
     ppm : float, default=5.0
-        Own widths in parts per million of m/z; not used with `sigma_mz`.
+        Width in parts per million of m/z; not used with `sigma_mz`.
     sigma_min : float, default=0.001
-        The smallest own width; not used with `sigma_mz`.
+        Minimum width in m/z; not used with `sigma_mz`.
     places : {"peaks", "losses", "differences"}, default="peaks"
-        u_p = m_p; or M − m_p, M the precursor's m/z; or the differences m_p − m_q > 0 among the 20 largest peaks, whose
-        variance is s_p² + s_q² and whose intensity is √(I_p I_q).
+        u_p = m_p; or M − m_p, M the m/z of the precursor; or the differences m_p − m_q > 0 of the 20 largest peaks,
+        with variance s_p² + s_q² and intensity √(I_p I_q).
     weights : {"uniform"} or float, default="uniform"
         w_p = 1/n_x, or I_p^a / Σ I^a for the power a.
     cutoff : float, default=12.0
@@ -101,12 +103,15 @@ class ProbabilityProduct(Kernel):
     def represent(self, X: Any) -> Places:
         """The places u_p with s_p², w_p and I_p."""
         spectra = read_spectra(X)
-        found = self._differences(spectra) if self.places == "differences" else self._peaks(spectra)
-        place, variance, intensity, lengths = found
+        if self.places == "differences":
+            place, variance, intensity, lengths = self._differences(spectra)
+        else:
+            place, variance, intensity, lengths = self._peaks(spectra)
         if self.sigma_intensity is not None and intensity.max(initial=0.0) > _UNSCALED * self.sigma_intensity:
             warnings.warn(
-                f"Intensities reach {intensity.max():.3g}, but `sigma_intensity` {self.sigma_intensity:g} is meant for "
-                "a largest one of 1; clean the spectra with `iokr.chem.Cleaning`, or set `sigma_intensity`.",
+                f"The largest intensity is {intensity.max():.3g}, but `sigma_intensity={self.sigma_intensity:g}` "
+                "assumes intensities relative to the largest peak; clean the spectra with `iokr.chem.Cleaning`, or set "
+                "`sigma_intensity`.",
                 stacklevel=2,
             )
         owner = np.repeat(np.arange(len(lengths)), lengths)
@@ -126,45 +131,55 @@ class ProbabilityProduct(Kernel):
         return near_pairs_diag(R, self.cutoff, self._sharpness()) * self._constant()
 
     def _sharpness(self) -> float:
-        return 0.0 if self.sigma_intensity is None else 1 / (4 * self.sigma_intensity**2)
+        """1/(4σ_i²), the factor of (I_p − I_q)² in the exponent."""
+        if self.sigma_intensity is None:
+            return 0.0
+        return 1 / (4 * self.sigma_intensity**2)
 
     def _constant(self) -> float:
-        intensity = 1.0 if self.sigma_intensity is None else 1 / np.sqrt(4 * np.pi * self.sigma_intensity**2)
+        """1/√(2π) · 1/√(4πσ_i²), common to all pairs of peaks."""
+        intensity = 1.0
+        if self.sigma_intensity is not None:
+            intensity = 1 / np.sqrt(4 * np.pi * self.sigma_intensity**2)
         return float(intensity / np.sqrt(2 * np.pi))
 
     def _variances(self, mz: np.ndarray) -> np.ndarray:
         """s_p² of peaks."""
         if self.sigma_mz is not None:
             return np.full(len(mz), float(self.sigma_mz) ** 2)
-        own = np.maximum(self.ppm * 1e-6 * np.maximum(mz, _LOWEST), self.sigma_min)
-        return np.asarray(own**2)
+        widths = np.maximum(self.ppm * 1e-6 * np.maximum(mz, _LOWEST_MZ), self.sigma_min)
+        return np.asarray(widths**2)
 
     def _peaks(self, spectra: MassSpectra) -> tuple[np.ndarray, ...]:
-        """(place, variance, intensity, lengths) of peaks, or of losses where the precursor is known."""
-        mz, intensity, lengths = spectra.mz, spectra.intensity, spectra.lengths
+        """(place, variance, intensity, lengths) of peaks, or of losses of spectra with a precursor."""
+        mz = spectra.mz
+        intensity = spectra.intensity
         if self.places == "peaks":
-            return mz, self._variances(mz), intensity, lengths
-        ion = np.repeat(spectra.precursor_mz, lengths)
+            return mz, self._variances(mz), intensity, spectra.lengths
+        ion = np.repeat(spectra.precursor_mz, spectra.lengths)
         known = ~np.isnan(ion)
-        lengths = np.where(np.isnan(spectra.precursor_mz), 0, lengths)
+        lengths = np.where(np.isnan(spectra.precursor_mz), 0, spectra.lengths)
         return (ion - mz)[known], self._variances(mz[known]), intensity[known], lengths
 
     def _differences(self, spectra: MassSpectra) -> tuple[np.ndarray, ...]:
-        """The same of the differences between large peaks."""
+        """(place, variance, intensity, lengths) of the differences between the largest peaks."""
         parts: list[tuple[np.ndarray, ...]] = [(np.empty(0),) * 3]
-        for start, stop in zip(spectra.indptr[:-1], spectra.indptr[1:], strict=True):
-            mz, intensity = spectra.mz[start:stop], spectra.intensity[start:stop]
-            largest = np.sort(np.lexsort((mz, -intensity))[:_LARGEST])
-            mz, intensity = mz[largest], intensity[largest]
+        for start, stop in pairwise(spectra.indptr):
+            mz = spectra.mz[start:stop]
+            intensity = spectra.intensity[start:stop]
+            largest = np.sort(np.lexsort((mz, -intensity))[:_LARGEST_PEAKS])
+            mz = mz[largest]
+            intensity = intensity[largest]
             p, q = np.triu_indices(len(mz), 1)
             variance = self._variances(mz)
             parts.append((mz[q] - mz[p], variance[p] + variance[q], np.sqrt(intensity[p] * intensity[q])))
-        place, variances, heights = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        return place, variances, heights, np.array([len(part[0]) for part in parts[1:]], dtype=np.intp)
+        arrays = [np.concatenate(columns) for columns in zip(*parts, strict=True)]
+        lengths = np.array([len(part[0]) for part in parts[1:]], dtype=np.intp)
+        return (*arrays, lengths)
 
 
 def _width(value: Any, name: str) -> None:
-    """A positive width whose square is a float."""
+    """A positive width whose square is a normal number."""
     check_number(value, name, minimum=0.0, strict=True)
     if not 1e-100 < value < 1e100:
-        raise ValueError(f"`{name}` must lie between 1e-100 and 1e100, got {value!r}: its square is used.")
+        raise ValueError(f"`{name}` must be between 1e-100 and 1e100, as its square is computed, got {value!r}.")

@@ -1,4 +1,4 @@
-"""Spectra cut into bins: the quick baseline."""
+"""The cosine of binned spectra."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["CosineBinned"]
 class CosineBinned(CountKernel):
     """k(x, z) = Σ_b x_b z_b / (‖x‖ ‖z‖) with x_b = Σ I_p^a over the peaks p of bin b: the cosine of binned spectra.
 
-    Peaks on either side of a border are in different bins, however near; `ProbabilityProduct` has none. A spectrum
-    without peaks is the zero vector.
+    Near peaks on two sides of a border are in different bins; `ProbabilityProduct` compares peaks without bins. A
+    spectrum without peaks is the zero vector.
 
     Parameters
     ----------
     bin : float, default=0.01
         Width in m/z.
     power : float, default=0.5
-        a ≥ 0: smaller lets small peaks count more.
+        a ≥ 0; a smaller value gives small peaks more weight.
 
     Examples
     --------
@@ -41,23 +41,26 @@ class CosineBinned(CountKernel):
     domain = "spectra"
 
     def fit(self, X: Any) -> CosineBinned:
-        """Check width and power."""
+        """Check the parameters."""
         check_number(self.bin, "bin", minimum=0.0, strict=True)
         check_number(self.power, "power", minimum=0.0)
         return self
 
     def represent(self, X: Any) -> Counts:
-        """Unit rows over the bins that occur."""
+        """Rows of unit norm over the bins that occur."""
         spectra = read_spectra(X)
         with np.errstate(over="ignore"):
             bins = np.floor(spectra.mz / self.bin)
         if len(bins) and not bins.max() < 2**53:
-            raise ValueError(f"`bin` must be a usual width in m/z, such as 0.01, got {self.bin!r}.")
+            raise ValueError(
+                f"`bin` must be a width in m/z, such as 0.01, got {self.bin!r}: the numbers of the bins overflow."
+            )
         found, columns = np.unique(bins, return_inverse=True)
         rows = np.repeat(np.arange(len(spectra)), spectra.lengths)
-        relative = spectra.intensity / np.maximum.reduceat(
-            np.append(spectra.intensity, 1.0), np.minimum(spectra.indptr[:-1], len(spectra.mz))
-        )[rows]  # fmt: skip
+        # the largest intensity of each spectrum; the appended 1 is read by empty spectra at the end only
+        starts = np.minimum(spectra.indptr[:-1], len(spectra.mz))
+        largest = np.maximum.reduceat(np.append(spectra.intensity, 1.0), starts)
+        relative = spectra.intensity / largest[rows]
         vocabulary = Vocabulary({int(b): column for column, b in enumerate(found.tolist())})
         counts = Counts.of(rows, columns, len(spectra), vocabulary, values=relative**self.power)
         counts.matrix.sum_duplicates()

@@ -1,9 +1,8 @@
-"""Kernels on what is known of a spectrum besides its peaks: mass, formula, instrument, adduct, energy."""
+"""Kernels on the metadata of spectra: precursor mass, formula, instrument, adduct, collision energy."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,14 +23,15 @@ _COLUMNS = {element: column for column, element in enumerate(MASSES)}
 
 
 class _Gaussian(Kernel):
-    """exp(−(a − b)²/(2σ²)) for a number of each spectrum; those without are alike, and like no other."""
+    """exp(−(a − b)²/(2σ²)) for a number of each spectrum; 1 between spectra without it, 0 between with and without."""
 
     domain = "spectra"
 
     def block(self, R: np.ndarray, S: np.ndarray) -> Array:
         K = np.exp(-0.5 * ((R[:, None] - S[None, :]) / self._width()) ** 2)
-        unknown = np.isnan(R)[:, None], np.isnan(S)[None, :]
-        return np.where(unknown[0] | unknown[1], (unknown[0] & unknown[1]) * 1.0, K)
+        left = np.isnan(R)[:, None]
+        right = np.isnan(S)[None, :]
+        return np.where(left | right, (left & right) * 1.0, K)
 
     def diag(self, R: np.ndarray) -> Array:
         """Ones."""
@@ -43,14 +43,15 @@ class _Gaussian(Kernel):
 
 @component
 class Mass(_Gaussian):
-    """k(x, z) = exp(−(M_x − M_z)²/(2σ²)), M the precursor's m/z.
+    """k(x, z) = exp(−(M_x − M_z)²/(2σ²)), M the m/z of the precursor.
 
-    Spectra without a precursor are alike, and like no other. Use it as a factor: `ProbabilityProduct() * Mass(50.0)`.
+    k is 1 between spectra without a precursor, and 0 between spectra with and without. Use it as a factor:
+    `ProbabilityProduct() * Mass(50.0)`.
 
     Parameters
     ----------
     sigma : float, default=20.0
-        In m/z; larger looks less at the mass.
+        In m/z; a larger value compares masses less strictly.
 
     Examples
     --------
@@ -67,21 +68,21 @@ class Mass(_Gaussian):
         return self
 
     def represent(self, X: Any) -> np.ndarray:
-        """M, NaN where it is not known."""
+        """M; NaN where it is missing."""
         return read_spectra(X).precursor_mz
 
 
 @component
 class CollisionEnergy(_Gaussian):
-    """k(x, z) = exp(−(log E_x − log E_z)²/(2σ²)), E the energy at which the molecule was broken.
+    """k(x, z) = exp(−(log E_x − log E_z)²/(2σ²)), E the collision energy.
 
-    Read from `metadata["collision_energy"]`: a number, or the numbers of a text such as "35 eV" or "ramp 20-40", whose
-    mean counts. Spectra without are alike, and like no other.
+    E is `metadata["collision_energy"]`: a number, or the mean of the numbers in a text such as "35 eV" or "ramp 20-40".
+    k is 1 between spectra without it, and 0 between spectra with and without.
 
     Parameters
     ----------
     sigma : float, default=0.5
-        Of the logarithm: 0.5 calls energies alike that differ by less than a factor 1.6.
+        Of log E: with 0.5, energies that differ by a factor of 1.6 have k = 0.6.
 
     Examples
     --------
@@ -99,7 +100,7 @@ class CollisionEnergy(_Gaussian):
         return self
 
     def represent(self, X: Any) -> np.ndarray:
-        """log E, NaN where it is not known."""
+        """log E; NaN where it is missing."""
         energies = [_energy(value) for value in read_spectra(X).values("collision_energy")]
         with np.errstate(invalid="ignore"):
             return np.log(np.array(energies, dtype=np.float64))
@@ -107,15 +108,15 @@ class CollisionEnergy(_Gaussian):
 
 @component
 class Categories(Kernel):
-    """k(x, z) = 1 where metadata[key] agree, else `other`: the instrument, the adduct, the ion mode.
+    """k(x, z) = 1 if metadata[key] are equal, otherwise `other`: of instruments, adducts or ion modes.
 
-    Use it as a factor: `ProbabilityProduct() * Categories("adduct")`. Spectra without the entry agree with each other.
+    Use it as a factor: `ProbabilityProduct() * Categories("adduct")`. A missing entry is a category of its own.
 
     Parameters
     ----------
     key : str
     other : float, default=0.5
-        In [0, 1]; 1 looks at nothing, 0 compares inside categories alone.
+        In [0, 1]: with 1 categories have no effect, with 0 spectra of different categories are orthogonal.
 
     Examples
     --------
@@ -134,9 +135,9 @@ class Categories(Kernel):
     def fit(self, X: Any) -> Categories:
         """Check `key` and `other`."""
         if not isinstance(self.key, str):
-            raise TypeError(f"`key` must be a name in the spectra's metadata, got {self.key!r:.60}.")
+            raise TypeError(f"`key` must be the name of an entry of the metadata, got {self.key!r:.60}.")
         if check_number(self.other, "other", minimum=0.0) > 1:
-            raise ValueError(f"`other` must be at most 1, got {self.other!r}: unlike spectra are not more than equal.")
+            raise ValueError(f"`other` must be at most 1, got {self.other!r}.")
         return self
 
     def represent(self, X: Any) -> np.ndarray:
@@ -146,9 +147,8 @@ class Categories(Kernel):
 
     def block(self, R: np.ndarray, S: np.ndarray) -> Array:
         numbers: dict[Any, int] = {}
-        left, right = (
-            np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.intp) for values in (R, S)
-        )
+        left = np.array([numbers.setdefault(value, len(numbers)) for value in R], dtype=np.intp)
+        right = np.array([numbers.setdefault(value, len(numbers)) for value in S], dtype=np.intp)
         return np.where(left[:, None] == right[None, :], 1.0, float(self.other))
 
     def diag(self, R: np.ndarray) -> Array:
@@ -158,9 +158,9 @@ class Categories(Kernel):
 
 @component
 class Formula(Kernel):
-    """k(x, z) = Σ_e min(x_e, z_e) / Σ_e max(x_e, z_e), x_e how many atoms of element e the formula has.
+    """k(x, z) = Σ_e min(x_e, z_e) / Σ_e max(x_e, z_e), x_e the number of atoms of element e in the formula.
 
-    Read from `metadata["formula"]`. Spectra without one are alike, and like no other.
+    The formula is `metadata["formula"]`. k is 1 between spectra without it, and 0 between spectra with and without.
 
     Examples
     --------
@@ -174,12 +174,12 @@ class Formula(Kernel):
     domain = "spectra"
 
     def represent(self, X: Any) -> Parts:
-        """Counts of elements, and how many atoms there are."""
+        """Counts of the elements, and their sums."""
         formulas = read_spectra(X).values("formula")
         counts = np.zeros((len(formulas), len(_COLUMNS) + 1))
         for row, formula in enumerate(formulas):
             if formula is None or formula == "":
-                counts[row, -1] = 1.0
+                counts[row, -1] = 1.0  # an element of its own
                 continue
             try:
                 for element, count in parse_formula(formula).items():
@@ -189,9 +189,11 @@ class Formula(Kernel):
         return Parts(counts, counts.sum(axis=1))
 
     def block(self, R: Parts, S: Parts) -> Array:
-        (X, x_atoms), (Z, z_atoms) = R, S
-        both, apart = x_atoms[:, None] + z_atoms[None, :], cdist(X, Z, "cityblock")
-        return (both - apart) / (both + apart)  # min = (a + b − |a − b|)/2, max = (a + b + |a − b|)/2
+        X, x_atoms = R
+        Z, z_atoms = S
+        total = x_atoms[:, None] + z_atoms[None, :]
+        gap = cdist(X, Z, "cityblock")
+        return (total - gap) / (total + gap)  # min = (a + b − |a − b|)/2, max = (a + b + |a − b|)/2
 
     def diag(self, R: Parts) -> Array:
         """Ones."""
@@ -199,10 +201,14 @@ class Formula(Kernel):
 
 
 def _energy(value: Any) -> float:
-    """A number above 0, or NaN."""
-    if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
-        numbers: Sequence[float] = [float(value)]
-    else:
-        numbers = [float(digits) for digits in _NUMBER.findall(value)] if isinstance(value, str) else []
-    mean = float(np.mean(numbers)) if len(numbers) else np.nan
-    return mean if np.isfinite(mean) and mean > 0 else np.nan
+    """A positive number, or the mean of the numbers in a text; NaN for anything else."""
+    energy = np.nan
+    if isinstance(value, str):
+        numbers = [float(digits) for digits in _NUMBER.findall(value)]
+        if numbers:
+            energy = float(np.mean(numbers))
+    elif isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
+        energy = float(value)
+    if not np.isfinite(energy) or energy <= 0:
+        return np.nan
+    return energy

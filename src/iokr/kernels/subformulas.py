@@ -1,8 +1,9 @@
-"""Fragments by their formulas: what fragmentation trees offer, without trees."""
+"""Kernels on the formulas of fragments and losses, without fragmentation trees."""
 
 from __future__ import annotations
 
-from functools import lru_cache, reduce
+import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,29 +18,31 @@ from iokr.kernels._data.counts import CountKernel, Counts, Vocabulary, numbered,
 
 __all__ = ["Subformulas", "explain_peaks"]
 
-_PPM, _ABSOLUTE = 5.0, 0.001  # of m/z: a formula that is nearer explains a peak
-_FOREIGN = 0.3  # what an atom other than C, H, N, O counts against a formula, in widths of the tolerance
+_PPM = 5.0  # relative tolerance of m/z within which a formula explains a peak,
+_ABSOLUTE = 0.001  # and the smallest absolute tolerance
+_HETEROATOM_COST = 0.3  # of an atom other than C, H, N, O, in units of the tolerance
 _COMMON = ("C", "N", "O")
-_MOST = 6_000_000  # sub-formulas of a spectrum at most
-_CELLS = 1 << 20  # formulas × peaks at a time
-_KEPT = 1 << 14  # spectra whose formulas are kept, so that several of these kernels share the work
+_MIN_UNSATURATION = -0.5  # rings and double bonds of an ion
+_MAX_SUBFORMULAS = 6_000_000  # of a spectrum
+_CELLS = 1 << 20  # formulas × peaks computed together
+_CACHED = 1 << 14  # spectra whose formulas are cached, so that several of these kernels share the work
 
 
 @component
 class Subformulas(CountKernel):
     """k(x, z) = ⟨φ(x), φ(z)⟩ / (‖φ(x)‖ ‖φ(z)‖), φ_f(x) = (Σ I_p)^a over the peaks that the formula f explains.
 
-    The precursor's formula, `metadata["formula"]`, and the adduct ([M+H]+ where none is given) are known. Each peak is
-    explained by the sub-formula of the ion that is nearest within max(5 ppm, 0.001), among those that bonds allow
-    (rings and double bonds at least −0.5), few atoms other than C, H, N and O preferred. Features are these fragments,
-    or what the ion has lost to become them. A spectrum without formula, with an element beyond CHNOPSFClBrISiBSeNaK or
-    with more than six million sub-formulas is the zero vector.
+    The formula of the ion follows from `metadata["formula"]` and the adduct, [M+H]+ by default. A peak is explained by
+    the nearest sub-formula of the ion within max(5 ppm, 0.001) whose valences are possible (rings and double bonds at
+    least −0.5), with a penalty for atoms other than C, H, N and O. Features are the formulas of these fragments or of
+    the neutral losses. A spectrum without a formula, with an element other than CHNOPSFClBrISiBSeNaK or with more than
+    six million sub-formulas is the zero vector.
 
     Parameters
     ----------
     of : {"fragments", "losses"}, default="fragments"
     weights : float, default=0.0
-        a: 0 asks which formulas occur, 0.5 weighs by the root of the intensity.
+        a: with 0 only the presence of a formula counts, with 0.5 the root of its intensity.
 
     Examples
     --------
@@ -62,7 +65,7 @@ class Subformulas(CountKernel):
         return self
 
     def represent(self, X: Any) -> Counts:
-        """Unit rows over the formulas that occur."""
+        """Rows of unit norm over the formulas that occur."""
         rows: list[int] = []
         names: list[Any] = []
         values: list[float] = []
@@ -74,7 +77,8 @@ class Subformulas(CountKernel):
                 raise BadObject("Spectrum", i, f": {error}") from None
             heights: dict[str, float] = {}
             largest = float(spectrum.intensity.max(initial=0.0))
-            for name, height in zip(fragments if self.of == "fragments" else losses, spectrum.intensity, strict=True):
+            formulas = fragments if self.of == "fragments" else losses
+            for name, height in zip(formulas, spectrum.intensity, strict=True):
                 if name is not None:
                     heights[name] = heights.get(name, 0.0) + float(height) / largest
             rows.extend([i] * len(heights))
@@ -88,7 +92,7 @@ class Subformulas(CountKernel):
 
 
 def explain_peaks(spectrum: MassSpectrum) -> tuple[tuple[str | None, ...], tuple[str | None, ...]]:
-    """(fragments, losses): for each peak the formula of that ion, and of what the precursor lost; None for none."""
+    """(fragments, losses): for each peak the formulas of the fragment ion and of the neutral loss, or None."""
     formula = spectrum.metadata.get("formula")
     nothing = (None,) * len(spectrum)
     if formula is None or formula == "":
@@ -101,23 +105,24 @@ def explain_peaks(spectrum: MassSpectrum) -> tuple[tuple[str | None, ...], tuple
         ion[element] = ion.get(element, 0) + change
     if min(ion.values()) < 0 or not set(ion) <= set(VALENCES):
         return nothing, nothing
-    sizes = tuple(sorted((element, count) for element, count in ion.items() if count))
-    return _explained(sizes, 1 if adduct.charge > 0 else -1, spectrum.mz.tobytes())
+    elements = tuple(sorted((element, count) for element, count in ion.items() if count))
+    return _explained(elements, 1 if adduct.charge > 0 else -1, spectrum.mz.tobytes())
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHED)
 def _explained(
     ion: tuple[tuple[str, int], ...], sign: int, peaks: bytes
 ) -> tuple[tuple[str | None, ...], tuple[str | None, ...]]:
     mz = np.frombuffer(peaks)
     nothing = (None,) * len(mz)
-    if reduce(lambda product, part: product * (part[1] + 1), ion, 1) > _MOST:
+    if math.prod(count + 1 for _, count in ion) > _MAX_SUBFORMULAS:
         return nothing, nothing
     most = dict(ion)
     heavy = [element for element in most if element != "H"]
-    counts = np.stack([axis.ravel() for axis in np.meshgrid(*(np.arange(most[e] + 1) for e in heavy))]) if heavy else (
-        np.zeros((0, 1), dtype=np.intp)
-    )  # fmt: skip
+    counts = np.zeros((0, 1), dtype=np.intp)  # of each heavy element (row) in each sub-formula (column)
+    if heavy:
+        axes = np.meshgrid(*(np.arange(most[element] + 1) for element in heavy))
+        counts = np.stack([axis.ravel() for axis in axes])
     found = _nearest(mz + sign * ELECTRON, heavy, counts, most.get("H", 0))
     fragments: list[str | None] = []
     losses: list[str | None] = []
@@ -128,28 +133,29 @@ def _explained(
             continue
         fragment = dict(zip(heavy, counts[:, column].tolist(), strict=True)) | {"H": hydrogens}
         fragments.append(write_formula(fragment))
-        losses.append(write_formula({e: most[e] - fragment.get(e, 0) for e in most}))
+        losses.append(write_formula({element: most[element] - fragment.get(element, 0) for element in most}))
     return tuple(fragments), tuple(losses)
 
 
 def _nearest(mz: np.ndarray, heavy: list[str], counts: np.ndarray, hydrogens: int) -> list[tuple[int, int]]:
-    """For each mass (column of `counts`, hydrogens) of the best formula; (−1, 0) where none is near."""
+    """For each mass (column of `counts`, hydrogens) of the best formula; (−1, 0) if no formula is near."""
     atoms = counts.astype(np.float64)
     masses = np.array([MASSES[e] for e in heavy]) @ atoms
-    bonds = 1.0 + np.array([(VALENCES[e] - 2) / 2 for e in heavy]) @ atoms  # rings and double bonds without H
-    foreign = np.array([0.0 if e in _COMMON else _FOREIGN for e in heavy]) @ atoms
+    unsaturation = 1.0 + np.array([(VALENCES[e] - 2) / 2 for e in heavy]) @ atoms  # rings and double bonds, without H
+    penalty = np.array([0.0 if e in _COMMON else _HETEROATOM_COST for e in heavy]) @ atoms
     tolerance = np.maximum(_PPM * 1e-6 * mz, _ABSOLUTE)
     found: list[tuple[int, int]] = []
     height = max(1, _CELLS // max(len(masses), 1))
     for start in range(0, len(mz), height):
-        some = slice(start, start + height)
-        gap = mz[some, None] - masses[None, :]
+        peaks = slice(start, start + height)
+        gap = mz[peaks, None] - masses[None, :]
         number = np.clip(np.rint(gap / MASSES["H"]), 0, hydrogens)
-        cost = np.abs(gap - number * MASSES["H"]) / tolerance[some, None]
-        cost[(cost > 1) | (bonds[None, :] - number / 2 < -0.5)] = np.inf
-        cost += foreign[None, :]
-        best = np.argmin(cost, axis=1)
-        rows = np.arange(len(best))
-        there = np.isfinite(cost[rows, best])
-        found += [(int(b), int(h)) if t else (-1, 0) for b, h, t in zip(best, number[rows, best], there, strict=True)]
+        cost = np.abs(gap - number * MASSES["H"]) / tolerance[peaks, None]
+        cost[(cost > 1) | (unsaturation[None, :] - number / 2 < _MIN_UNSATURATION)] = np.inf
+        cost += penalty[None, :]
+        for row, column in enumerate(np.argmin(cost, axis=1).tolist()):
+            if np.isfinite(cost[row, column]):
+                found.append((column, int(number[row, column])))
+            else:
+                found.append((-1, 0))
     return found

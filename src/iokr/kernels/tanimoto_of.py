@@ -1,4 +1,4 @@
-"""Shared parts over all parts, for any kernel."""
+"""The Tanimoto kernel in the features of another kernel."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["TanimotoOf"]
 class TanimotoOf(WrappedKernel):
     """k(x, z) = b(x, z) / (b(x, x) + b(z, z) − b(x, z)) for a kernel b: the Tanimoto kernel in its features; 0/0 is 1.
 
-    Where features are 0 and 1, as with `Paths(6)`, the fraction of those of x and z that both have. Positive
-    semi-definite for every b: Σ_t b(x, z)ᵗ / (b(x, x) + b(z, z))ᵗ, and 1/(s + s')ᵗ is a kernel of two numbers. For rows
-    of numbers, `Tanimoto()` is `TanimotoOf(Linear())`.
+    For features 0 and 1, as of `Paths(6)`, it is the number of shared features divided by the number of features of
+    either. It is positive semi-definite for every b, as a sum Σ_t b(x, z)ᵗ / (b(x, x) + b(z, z))ᵗ of products of
+    kernels. For vectors, `Tanimoto()` is `TanimotoOf(Linear())`.
 
     Parameters
     ----------
@@ -33,17 +33,19 @@ class TanimotoOf(WrappedKernel):
     """
 
     def represent(self, X: Any) -> Parts:
-        """The base's representation and b(x, x)."""
+        """The representation by the base kernel, and b(x, x)."""
         R = self.base_.represent(X)
         return Parts(R, check_computed(self.base_.diag(R), room=4.0))
 
     def block(self, R: Parts, S: Parts) -> Array:
-        (X, x_squares), (Z, z_squares) = R, S
+        X, x_squares = R
+        Z, z_squares = S
         both = self.base_.block(X, Z)
         either = x_squares[:, None] + z_squares[None, :] - both
         xp = array_namespace(both)
         empty = either <= 0
-        return xp.where(empty, xp.ones_like(both), both / xp.where(empty, xp.ones_like(both), either))
+        one = xp.ones_like(both)
+        return xp.where(empty, one, both / xp.where(empty, one, either))
 
     def diag(self, R: Parts) -> Array:
         """Ones."""

@@ -20,7 +20,7 @@ def resumed(path, seed=0):
     return checkpoint
 
 
-def test_parts_are_found_again_and_those_of_other_runs_are_not(tmp_path):
+def test_parts_of_the_same_run_are_found(tmp_path):
     first = resumed(tmp_path)
     first.put("a", {"x": [1.5, float("inf")]})
     first.put("lone \ud800", {"x": "\ud800"})
@@ -31,21 +31,21 @@ def test_parts_are_found_again_and_those_of_other_runs_are_not(tmp_path):
 
 
 @pytest.mark.parametrize("damage", DAMAGED)
-def test_a_damaged_line_is_set_aside_and_takes_no_other_with_it(tmp_path, damage):
+def test_damaged_lines_are_set_aside(tmp_path, damage):
     resumed(tmp_path).put("a", {"x": 1})
     file = tmp_path / "out.partial" / "folds.jsonl"
     file.write_bytes(damage + b"\n" + file.read_bytes() + damage)  # the last one without an end, as after a kill
     with pytest.warns(UserWarning, match=r"2 lines are damaged and moved to .*folds.damaged"):
         again = resumed(tmp_path)
     assert again.parts == {"a": {"x": 1}}
-    again.put("b", {"x": 2})  # not glued to half a line
+    again.put("b", {"x": 2})  # on a line of its own
     assert resumed(tmp_path).parts == {"a": {"x": 1}, "b": {"x": 2}}
     assert damage in (tmp_path / "out.partial" / "folds.damaged").read_bytes()
     again.remove()
     assert not (tmp_path / "out.partial").exists()
 
 
-def test_a_linked_folder_is_refused(tmp_path):
+def test_a_linked_folder_is_rejected(tmp_path):
     (tmp_path / "outside").mkdir()
     (tmp_path / "out.partial").symlink_to(tmp_path / "outside")
     with pytest.raises(FileExistsError, match="symbolic link"):

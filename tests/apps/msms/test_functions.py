@@ -69,7 +69,7 @@ def test_a_database_of_molecules_or_of_a_frame(made, model):
 
 
 def test_pairs_of_arrays_with_structures(made):
-    """Spectra as (mz, intensity, precursor), and structures beside them."""
+    """Spectra as (mz, intensity, precursor), and structures in a list."""
     library = [(spectrum.mz, spectrum.intensity, spectrum.precursor_mz) for spectrum in made.library]
     smiles = made.library.values("smiles")
     read = msms.read_spectra(library, structures=[Chem.MolFromSmiles(text) for text in smiles])

@@ -14,11 +14,11 @@ def test_one_element_without_a_size_of_its_own():
     assert "viewBox='0 0 380 170'" in svg
 
 
-def test_what_is_no_molecule_is_not_drawn():
+def test_texts_that_are_not_molecules_are_not_drawn():
     assert draw_molecules(["nothing"], [""]) is None
 
 
-def test_three_a_row_with_bars_that_a_dark_page_shows():
+def test_three_per_row_with_bars():
     svg = draw_molecules(["CCO"] * 5, [""] * 5, shares=[0.5, 0.25, None, 2.0, 0.0])
     assert "viewBox='0 0 570 340'" in svg
     assert svg.count("<rect") == 2 * 4

@@ -1,4 +1,7 @@
-"""Fingerprints are RDKit's, computed once, and once for ever with a cache."""
+"""Fingerprints are those of RDKit, computed once, and with a cache once for all runs.
+
+Tests of `iokr.chem.structures.fingerprints` and `iokr.chem.structures.cache`.
+"""
 
 import numpy as np
 import pytest
@@ -60,7 +63,7 @@ def test_stereo_isotopes_and_salts_change_nothing():
     assert len({row.tobytes() for row in Fingerprints().fit_transform(same)}) == 1
 
 
-def test_each_text_is_computed_once_and_kept(tmp_path, monkeypatch):
+def test_each_text_is_computed_once_and_cached(tmp_path, monkeypatch):
     cache = tmp_path / "deep" / "prints.sqlite"
     made = []
     original = module._molecule
@@ -77,7 +80,7 @@ def test_each_text_is_computed_once_and_kept(tmp_path, monkeypatch):
     assert len(made) == 3 * len(set(SMILES))
 
 
-def test_a_file_that_is_no_cache(tmp_path):
+def test_a_file_that_is_not_a_cache(tmp_path):
     path = tmp_path / "cache.sqlite"
     path.write_bytes(b"not a database" * 100)
     before = path.read_bytes()
@@ -88,8 +91,8 @@ def test_a_file_that_is_no_cache(tmp_path):
 
 
 @pytest.mark.parametrize("cache", ["/proc/nowhere/cache.sqlite", "a" * 5000, "\0"])
-def test_a_cache_that_cannot_be_written_costs_time_alone(cache):
-    with pytest.warns(UserWarning, match="cannot be used for fingerprints"):
+def test_a_cache_that_cannot_be_written_gives_a_warning(cache):
+    with pytest.warns(UserWarning, match="cannot be used"):
         assert Fingerprints(cache=cache).fit_transform(SMILES).shape[0] == len(SMILES)
 
 
@@ -99,7 +102,7 @@ def test_a_cache_is_a_path(cache):
         Fingerprints(cache=cache).fit_transform(SMILES)
 
 
-def test_what_is_no_molecule_is_named():
+def test_the_first_object_that_is_not_a_molecule_is_named():
     with pytest.raises(ValueError, match="Molecule 1: 'C1CC'"):
         Fingerprints().fit_transform(["CC", "C1CC"])
     with pytest.raises(TypeError, match="Molecule 1: "):

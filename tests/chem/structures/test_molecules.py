@@ -1,4 +1,4 @@
-"""Molecules: one identity for what chemists call the same, and a reason for what is none."""
+"""Molecules: structures of one compound are equal, and other texts have a reason why they are not molecules."""
 
 import logging
 import pickle
@@ -32,7 +32,7 @@ def test_not_equal():
     assert Molecule("CCO") != "CCO"
 
 
-def test_what_is_known():
+def test_attributes():
     betaine = Molecule("C[N+](C)(C)CC(=O)O.[Cl-]")
     assert betaine.formula == "C5H12NO2" and betaine.charge == 1 and betaine.n_fragments == 2
     assert betaine.mass == pytest.approx(118.0863, abs=1e-4)
@@ -55,13 +55,13 @@ def test_what_is_known():
         ("c1cc1", "kekulize"),
         ("molecule", "syntax error"),
         ("*CC", "dummy atoms"),
-        ("[R1]CC", "is no molecule"),
+        ("[R1]CC", "is not a molecule"),
         ("O", "no carbon"),
         ("[Na+].[Cl-]", "no carbon"),
-        ("InChI=1S/none", "is no molecule"),
+        ("InChI=1S/none", "is not a molecule"),
     ],
 )
-def test_refused_with_rdkits_reason(text, reason, capfd):
+def test_errors_have_the_reason_of_rdkit(text, reason, capfd):
     with pytest.raises(BadMolecule, match=reason):
         Molecule(text)
     assert capfd.readouterr() == ("", "")
@@ -77,7 +77,7 @@ def test_rdkits_logs_are_as_before():
     assert Chem.MolFromSmiles("CC") is not None
 
 
-def test_other_than_text():
+def test_other_types():
     with pytest.raises(TypeError, match="SMILES"):
         Molecule(3)
     assert rdkit_version()

@@ -76,7 +76,7 @@ SPECTRA = {
 
 
 @pytest.mark.parametrize("kind", SPECTRA)
-def test_a_spectrum_that_does_not_fit(made, tmp_path, kind):
+def test_rejected_spectra(made, tmp_path, kind):
     record, reason = SPECTRA[kind]
     path = tmp_path / "queries.mgf"
     path.write_text(made["unknowns.mgf"].read_text() + record)
@@ -104,7 +104,7 @@ CANDIDATES = {
 
 
 @pytest.mark.parametrize("kind", CANDIDATES)
-def test_a_candidate_that_does_not_fit(made, tmp_path, kind):
+def test_rejected_candidates(made, tmp_path, kind):
     smiles, reason, action, detail = CANDIDATES[kind]
     name = rows(made["truth.tsv"])[0]["spectrum_id"]
     sets = tmp_path / "sets.tsv"
@@ -132,7 +132,7 @@ def test_another_formula_in_a_set_of_one_formula(made, tmp_path):
     assert len(rows(out / "candidates.tsv")) == 3
 
 
-def test_a_molecule_twice_and_a_set_of_nobody(made, tmp_path):
+def test_duplicate_molecules_and_sets_of_unknown_spectra(made, tmp_path):
     first = rows(made["candidates.tsv"])[0]
     sets = tmp_path / "sets.tsv"
     more = f"{first['spectrum_id']}\t{first['smiles']}\ttwice\nnobody\tCCO\ta\nnobody\tCCC\tb\n"
@@ -145,7 +145,7 @@ def test_a_molecule_twice_and_a_set_of_nobody(made, tmp_path):
     assert (found["nobody"]["reason"], found["nobody"]["detail"]) == ("no such spectrum", "2 candidates")
 
 
-def test_an_id_twice_and_a_query_without_candidates(made, tmp_path):
+def test_duplicate_ids_and_spectra_without_candidates(made, tmp_path):
     path = tmp_path / "queries.mgf"
     text = made["unknowns.mgf"].read_text()
     path.write_text(text + text[: text.index("END IONS")] + "END IONS\n")
@@ -167,7 +167,7 @@ def test_an_id_twice_and_a_query_without_candidates(made, tmp_path):
         (["PEPMASS=122.0964", "FORMULA=C8Qq2"], "formula", "bad formula"),
     ],
 )
-def test_a_query_that_the_database_cannot_answer(made, tmp_path, header, match, reason):
+def test_spectra_that_match_no_molecule_of_a_database(made, tmp_path, header, match, reason):
     path, base = tmp_path / "queries.mgf", tmp_path / "base.smi"
     path.write_text(made["unknowns.mgf"].read_text() + ions("TITLE=bad", *header))
     base.write_text("".join(f"{row['smiles']} {row['candidate_id']}\n" for row in rows(made["candidates.tsv"])))
@@ -193,7 +193,7 @@ LIBRARY = {
 
 
 @pytest.mark.parametrize("kind", LIBRARY)
-def test_a_library_spectrum_whose_structure_does_not_fit(made, tmp_path, kind):
+def test_library_spectra_with_a_bad_structure(made, tmp_path, kind):
     header, reason, action = LIBRARY[kind]
     path, model = tmp_path / "library.mgf", tmp_path / "model.safetensors"
     path.write_text(made["library.mgf"].read_text() + ions("TITLE=bad", "PEPMASS=122.1", *header))
@@ -202,7 +202,7 @@ def test_a_library_spectrum_whose_structure_does_not_fit(made, tmp_path, kind):
     assert (reason, action) in [(row["reason"], row["action"]) for row in found if row["id"] == "bad"]
 
 
-def test_latin_1_is_read_and_said(made, tmp_path):
+def test_latin_1_is_reported(made, tmp_path):
     path, model = tmp_path / "library.mgf", tmp_path / "model.safetensors"
     path.write_bytes(made["library.mgf"].read_bytes() + ions("TITLE=bad", "NAME=caféine").encode("latin-1"))
     assert run("train", "-i", path, "--fingerprints", "maccs", "--folds", "0", "-o", model).exit_code == 0
@@ -248,7 +248,7 @@ QUERIES = {
 
 
 @pytest.mark.parametrize("kind", QUERIES)
-def test_files_of_spectra_that_are_none(made, tmp_path, kind):
+def test_bad_files_of_spectra(made, tmp_path, kind):
     name, content, message = QUERIES[kind]
     (tmp_path / name).write_bytes(content)
     out = tmp_path / "out"
@@ -272,7 +272,7 @@ SETS = {
 
 
 @pytest.mark.parametrize("kind", SETS)
-def test_sets_that_are_none(made, tmp_path, kind):
+def test_bad_files_of_candidates(made, tmp_path, kind):
     name, content, message = SETS[kind]
     (tmp_path / name).write_text(content)
     given = ["-i", made["unknowns.mgf"], "-m", made["model"], "-o", tmp_path / "out"]
@@ -290,7 +290,7 @@ BASES = {
 
 
 @pytest.mark.parametrize("kind", BASES)
-def test_databases_that_are_none(made, tmp_path, kind):
+def test_bad_databases(made, tmp_path, kind):
     name, content, message = BASES[kind]
     path = tmp_path / (name or "nothing.smi")
     if name:
@@ -321,7 +321,7 @@ def _other_array(data):
     ],
     ids=["another format", "another array", "half of it", "a text", "nothing"],
 )
-def test_models_that_are_none(made, tmp_path, change, message):
+def test_bad_model_files(made, tmp_path, change, message):
     path = tmp_path / "model.safetensors"
     path.write_bytes(change(made["model"].read_bytes()))
     given = ["-i", made["unknowns.mgf"], "--candidates", made["candidates.tsv"], "-o", tmp_path / "out"]
@@ -347,7 +347,7 @@ def test_fingerprints_of_another_rdkit(made, tmp_path, monkeypatch):
         (["--ion-mode", "negative", "--folds", "2"], "molecules with a usable spectrum"),
     ],
 )
-def test_libraries_that_cannot_be_learned_from(made, tmp_path, options, message):
+def test_libraries_without_a_model(made, tmp_path, options, message):
     table = tmp_path / "more.tsv"
     table.write_text("smiles\nCCO\n")
     given = [str(table) if option == "{truth}" else option for option in options]
@@ -371,7 +371,7 @@ def test_libraries_that_cannot_be_learned_from(made, tmp_path, options, message)
         ("spectrum_id\tsmiles\nS1\tC\n", "spectrum_id\tsmiles\nS1\tC\n", "results.tsv line 2: needs a column score"),
     ],
 )
-def test_tables_that_cannot_be_judged(tmp_path, results, truth, message):
+def test_bad_tables_of_results(tmp_path, results, truth, message):
     (tmp_path / "results.tsv").write_text(results)
     (tmp_path / "truth.tsv").write_text(truth)
     given = ["--results", tmp_path / "results.tsv", "--truth", tmp_path / "truth.tsv", "-o", tmp_path / "out"]
@@ -380,7 +380,7 @@ def test_tables_that_cannot_be_judged(tmp_path, results, truth, message):
     assert message in result.output
 
 
-def test_nothing_is_written_over(made, tmp_path):
+def test_files_are_not_overwritten(made, tmp_path):
     given = ["-i", made["unknowns.mgf"], "-m", made["model"], "--candidates", made["candidates.tsv"], "--pages", "0"]
     assert run("identify", *given, "-o", tmp_path / "out").exit_code == 0
     before = (tmp_path / "out" / "candidates.tsv").read_bytes()

@@ -113,10 +113,10 @@ def test_the_same_command_gives_the_same_bytes(made, tmp_path):
 def test_results_can_be_evaluated_later(made, tmp_path):
     paths, _, out = made
     said = run(
-        "evaluate", "--results", out / "candidates.tsv", "--truth", paths["truth.tsv"], "-o", tmp_path / "judged"
+        "evaluate", "--results", out / "candidates.tsv", "--truth", paths["truth.tsv"], "-o", tmp_path / "evaluated"
     )
     assert "Ranks of the truth" in said
-    top = json.loads((tmp_path / "judged" / "metrics.json").read_text("utf-8"))["tables"][0]["rows"][0]["top-1"]
+    top = json.loads((tmp_path / "evaluated" / "metrics.json").read_text("utf-8"))["tables"][0]["rows"][0]["top-1"]
     assert top > 20
 
 
@@ -160,7 +160,7 @@ def test_a_database_gives_candidates_by_mass_and_by_formula(made, tmp_path):
 
 def test_evaluate_shows_baselines_and_folds_over_scaffolds(made, tmp_path):
     paths, _, _ = made
-    out = tmp_path / "judged"
+    out = tmp_path / "evaluated"
     given = ["-i", paths["library.mgf"], "--candidates", paths["library_candidates.tsv"], *FAST]
     said = run("evaluate", *given, "--group", "scaffold", "-o", out)
     assert "scaffold" in said

@@ -58,7 +58,7 @@ def identify(made, out, *more, model=None):
 
 def test_folds_over_larger_groups_and_baselines(made, tmp_path):
     given = ["-i", made["library.mgf"], "--candidates", made["library_candidates.tsv"], *FAST, "--folds", "3"]
-    out = tmp_path / "judged"
+    out = tmp_path / "evaluated"
     said = run("evaluate", *given, "--group", "scaffold", "--group", "similarity", "--pages", "2", "-o", out)
     tables = json.loads((out / "metrics.json").read_text("utf-8"))["tables"]
     methods = {(row["method"], row["folds by"]): row for row in tables[0]["rows"]}
@@ -90,14 +90,14 @@ def test_spectra_without_structures_change_the_forward_model(made, tmp_path):
     identify(made, tmp_path / "b", model=stored)
     assert (tmp_path / "a" / "candidates.tsv").read_bytes() == (tmp_path / "b" / "candidates.tsv").read_bytes()
     assert load(stored).forward_.manifold.n_neighbors == 10
-    out = tmp_path / "judged"
+    out = tmp_path / "evaluated"
     run("evaluate", *given, "--model", "fusion", "--unlabeled", made["unknowns.mgf"], "--no-baselines", "-o", out)
     refused = run("train", *given, "--unlabeled", made["unknowns.mgf"], "-o", tmp_path / "no", code=1)
     assert "--model forward" in refused
 
 
 @pytest.mark.parametrize("kernels", ["peaks,losses", "six"])
-def test_a_model_without_its_factor_answers_the_same(made, tmp_path, kernels):
+def test_compact_models_give_the_same_results(made, tmp_path, kernels):
     small, whole = tmp_path / "small.safetensors", tmp_path / "whole.safetensors"
     given = ["-i", made["library.mgf"], *FAST, "--folds", "0", "--kernels", kernels]
     run("train", *given, "-o", small)
@@ -159,7 +159,7 @@ def test_parquet_in_and_out(made, tmp_path):
     run("identify", "-i", queries, "--database", base, *given, "-o", tmp_path / "base")
     results = tmp_path / "out" / "candidates.parquet"
     assert "Ranks of the truth" in run(
-        "evaluate", "--results", results, "--truth", made["truth.tsv"], "-o", tmp_path / "judged"
+        "evaluate", "--results", results, "--truth", made["truth.tsv"], "-o", tmp_path / "evaluated"
     )
 
 
@@ -170,7 +170,7 @@ def test_columns_as_sirius_names_them(made, tmp_path):
     assert all(first[name] for name in wanted)
     assert "ConfidenceScoreExact" in first
     assert rows(tmp_path / "out" / "spectra.tsv")[0]["mappingFeatureId"]
-    out = tmp_path / "judged"
+    out = tmp_path / "evaluated"
     run("evaluate", "--results", tmp_path / "out" / "candidates.tsv", "--truth", made["truth.tsv"], "-o", out)
 
 

@@ -22,7 +22,7 @@ def drawn(n, T, rng, c=6):
     return scores, [int(rng.choice(c, p=probabilities(f, T))) for f in scores]
 
 
-def test_the_temperature_is_found_again():
+def test_the_temperature_is_recovered():
     scores, truth = drawn(4000, 0.3, np.random.default_rng(0))
     T = temperature(scores, truth)
     assert pytest.approx(0.3, rel=0.1) == T
@@ -32,7 +32,7 @@ def test_the_temperature_is_found_again():
     assert calibration_error(p, right) < 0.03
 
 
-def test_sets_of_one_say_nothing():
+def test_sets_of_one_have_no_effect():
     scores, truth = drawn(200, 0.3, np.random.default_rng(1))
     more = [*scores, np.array([3.0])]
     assert temperature(more, [*truth, 0]) == pytest.approx(temperature(scores, truth))

@@ -164,7 +164,7 @@ def test_a_compact_copy_is_restored(tmp_path, manifold):
     assert again.temperature_ == model.temperature_
 
 
-def test_spectra_without_molecules_change_the_forward_model_alone():
+def test_spectra_without_molecules_change_the_forward_model_only():
     """The scores are those of a forward model with the manifold; the manifold weight is chosen, and 0 is a choice."""
     more = RNG.normal(size=(6, 3)) + 1
     model = Identification(RBF(0.3), manifold=Laplacian(n_neighbors=3))
@@ -190,7 +190,7 @@ def test_spectra_without_molecules_need_a_manifold():
         Identification(RBF(0.3), manifold=Laplacian()).fit(X, MOLECULES[WHICH])
 
 
-def test_spectra_are_compared_by_peaks_and_losses_unless_said_otherwise():
+def test_spectra_are_compared_by_peaks_and_losses_by_default():
     spectra = [([50.0 + i, 77.0, 105.0], [1.0, 0.5, 0.2], 150.0 + i) for i in range(6)]
     model = Identification().fit(spectra, MOLECULES[:6])
     assert "losses" in repr(model.forward_.kernel)
@@ -206,12 +206,12 @@ def test_spectra_are_compared_by_peaks_and_losses_unless_said_otherwise():
         ({"kernel": Precomputed()}, "`kernel` must be a scalar kernel on objects"),
     ],
 )
-def test_bad_parameters_are_refused(change, message):
+def test_bad_parameters(change, message):
     with pytest.raises(ValueError, match=message):
         Identification(**{"kernel": RBF(0.3), **change}).fit(X, MOLECULES[WHICH])
 
 
-def test_bad_candidates_are_refused():
+def test_bad_candidates():
     model = fitted()
     with pytest.raises(TypeError, match="`candidates` must be `CandidateSets`"):
         model.scores(NEW, MOLECULES)
@@ -244,7 +244,7 @@ def test_units_of_the_scores_do_not_matter():
         np.testing.assert_allclose(model.calibration_, values, rtol=1e-9)
 
 
-def test_a_set_that_own_leaves_empty_has_no_answer():
+def test_a_set_of_excluded_candidates_has_no_prediction():
     known = CandidateSets([MOLECULES[WHICH[:3]]])
     model = fitted(own="exclude").calibrate([np.array([0.1, 0.2])] * 2, [1, 0], ["a", "b"])
     names = [[NAMES[i] for i in WHICH[:3]]]
@@ -270,14 +270,14 @@ def test_a_set_that_own_leaves_empty_has_no_answer():
         ({0: [0.1]}, [0], ["a"], "`scores`"),
     ],
 )
-def test_bad_calibration_is_refused(scores, truth, groups, words):
+def test_bad_calibration(scores, truth, groups, words):
     with pytest.raises((TypeError, ValueError), match=words):
         fitted().calibrate(scores, truth, groups)
 
 
 @pytest.mark.parametrize("name", ["kernel", "output_kernel", "alphas", "reverse_alphas", "method", "own", "selection"])
 @pytest.mark.parametrize("value", [False, 5j, "x", [None], ..., dict, np.array(0.5), object()])
-def test_bad_parameters_are_refused_by_name(name, value):
+def test_bad_parameters_are_named(name, value):
     with pytest.raises((TypeError, ValueError), match=f"`{name}`"):
         fitted(**{name: value})
 

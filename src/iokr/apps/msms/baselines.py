@@ -112,7 +112,7 @@ class LibrarySearch(_Baseline):
         kernel = self.output_kernel_
         found = []
         for c, (Y, left_out) in zip(C, queries, strict=True):
-            # enough neighbours, whatever rows are left out
+            # enough neighbours, for every set of left-out rows
             n = self.n_neighbors + max(len(rows) for rows in left_out)
             order = np.argsort(-c, kind="stable")[:n]
             t = to_numpy(kernel.block(kernel.represent(Y), self.S_fit_[order]))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from iokr.chem.spectra import MassSpectra, MassSpectrum, read_spectra
+from iokr.chem.structures.fragments import bond_fragments
 from iokr.chem.structures.molecules import BadMolecule, Molecule
 
 if TYPE_CHECKING:
@@ -108,27 +109,18 @@ def make_spectra(n: int = 90, unknowns: int = 12, seed: int = 0) -> MadeSpectra:
 
 def _spectrum(molecule: Molecule, name: str, rng: np.random.Generator, *, known: bool) -> MassSpectrum:
     """A spectrum of [M+H]+: toy chemistry, but the same parts give the same peaks."""
-    from rdkit import Chem
-    from rdkit.Chem.rdMolDescriptors import CalcExactMolWt
-
-    mol = Chem.MolFromSmiles(molecule.smiles)
-    mass = float(CalcExactMolWt(mol))
-    peaks: dict[float, float] = {round(mass + _PROTON, 4): 0.6}
-    for bond in mol.GetBonds():
-        if bond.IsInRing() or bond.GetBondTypeAsDouble() > 2:
-            continue
-        parts = Chem.GetMolFrags(Chem.FragmentOnBonds(mol, [bond.GetIdx()], addDummies=False), asMols=True)
-        for part in parts:
-            mz = float(CalcExactMolWt(part)) + _PROTON
-            if mz > _SMALLEST_PART:
-                peaks[round(mz, 4)] = peaks.get(round(mz, 4), 0.0) + 0.3 + 0.1 * bond.GetBondTypeAsDouble()
-                peaks[round(mz - _H2, 4)] = 0.15
+    peaks: dict[float, float] = {round(molecule.mass + _PROTON, 4): 0.6}
+    for mass, order in bond_fragments(molecule):
+        mz = mass + _PROTON
+        if mz > _SMALLEST_PART:
+            peaks[round(mz, 4)] = peaks.get(round(mz, 4), 0.0) + 0.3 + 0.1 * order
+            peaks[round(mz - _H2, 4)] = 0.15
     measured = [
         (mz * (1 + _MASS_ERROR * float(rng.normal())), height * float(rng.uniform(0.5, 1.5)))
         for mz, height in sorted(peaks.items())
         if rng.uniform() < _MEASURED
     ]
-    noise_mz = rng.uniform(40, mass, size=_NOISE).tolist()
+    noise_mz = rng.uniform(40, molecule.mass, size=_NOISE).tolist()
     noise = zip(noise_mz, rng.uniform(0.02, 0.3, size=_NOISE).tolist(), strict=True)
     places, heights = zip(*sorted([*measured, *noise]), strict=True)
     metadata = {"id": name, "charge": "1+", "adduct": "[M+H]+", "formula": molecule.formula}

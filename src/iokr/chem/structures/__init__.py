@@ -1,1 +1,1 @@
-"""Molecules through RDKit; the only package that imports it."""
+"""Molecules, fingerprints and drawings by RDKit. No other package imports it."""

@@ -1,19 +1,14 @@
-"""Fingerprints of molecules: which substructures they have, as bits."""
+"""Fingerprints of molecules: their substructures as bits."""
 
 from __future__ import annotations
 
-import os
-import sqlite3
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from iokr._system.text import printable
+from iokr.chem.structures.cache import Cache
 from iokr.chem.structures.molecules import BadMolecule, Molecule, rdkit_version
 from iokr.data.bits import Bits
 from iokr.data.objects import BadObject, BadObjectType, as_objects, n_objects
@@ -22,23 +17,22 @@ __all__ = ["Fingerprints"]
 
 _SIZES = {"maccs": 167, "morgan2": 2048, "morgan3": 2048, "rdkit6": 2048, "atompair": 2048, "morgan2c": 2048}
 _COUNTS = ("morgan2c",)
-_MANY = 500  # of SQLite's parameters in one question
 
 
 class Fingerprints(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
-    """SMILES ↦ bits: a scikit-learn transformer, from molecules to `Bits`, which `Tanimoto` compares.
+    """SMILES ↦ bits: a scikit-learn transformer from molecules to `Bits`, which `Tanimoto` compares.
 
-    Molecules are SMILES, InChI, `Molecule` or RDKit molecules. Each distinct text is computed once, and with `cache`
-    once for ever. Needs the extra `chem`.
+    Molecules are SMILES, InChI, `Molecule` or RDKit molecules. Fingerprints of a text are computed once; with `cache`,
+    once for all runs. Needs the extra `chem`.
 
     Parameters
     ----------
     kinds : str, default="maccs,morgan2,rdkit6"
-        Out of ``maccs`` (167 bits), ``morgan2``, ``morgan3`` (radius), ``rdkit6`` (paths of up to six bonds),
-        ``atompair`` (2048 each), and ``morgan2c``, counts in place of bits, which give a matrix.
+        One or more of ``maccs`` (167 bits), ``morgan2``, ``morgan3`` (radius), ``rdkit6`` (paths of up to six bonds),
+        ``atompair`` (2048 each), and ``morgan2c``, which has counts instead of bits and gives a matrix.
     cache : path, optional
-        A file in which fingerprints are kept, by SMILES, kinds and RDKit's version; one that cannot be read or written,
-        as on a full disk, is left alone with a warning.
+        A file of fingerprints, by SMILES, kinds and version of RDKit. If it cannot be read or written, there is a
+        warning, and fingerprints are computed each time.
 
     Examples
     --------
@@ -54,7 +48,8 @@ class Fingerprints(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
     """
 
     def __init__(self, kinds: str = "maccs,morgan2,rdkit6", cache: Any = None) -> None:
-        self.kinds, self.cache = kinds, cache
+        self.kinds = kinds
+        self.cache = cache
 
     def fit(self, X: Any = None, y: Any = None) -> Fingerprints:
         """Check the kinds."""
@@ -62,7 +57,7 @@ class Fingerprints(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         return self
 
     def transform(self, X: Any) -> Any:
-        """`Bits` (n, p), or a matrix where a kind has counts; what is no molecule is refused by its number."""
+        """`Bits` (n, p), or a matrix if a kind has counts; an error names the first object that is not a molecule."""
         kinds = self._listed()
         n_objects(X)
         items = [
@@ -70,21 +65,27 @@ class Fingerprints(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         ]
         texts = [item.smiles if isinstance(item, Molecule) else item.strip() for item in items]
         first = {text: i for i, text in reversed(list(enumerate(texts)))}
-        known = self._read(first, kinds)
-        made: dict[str, np.ndarray] = {}
-        makers = [_maker(kind) for kind in kinds] if len(known) < len(first) else []
-        for text, i in first.items():
-            if text not in known:
-                item = items[i]
-                molecule = item if isinstance(item, Molecule) else _molecule(item, i)
-                made[text] = np.concatenate([make(molecule.mol) for make in makers])
-        packed = {t: row if _any_counts(kinds) else np.packbits(row) for t, row in made.items()}
-        self._write(packed, kinds)
-        rows = known | packed
         width = sum(_SIZES[kind] for kind in kinds)
-        if _any_counts(kinds):
-            return np.array([rows[text] for text in texts], dtype=np.uint16).reshape(len(texts), width)
-        return Bits(np.array([rows[t] for t in texts], dtype=np.uint8).reshape(len(texts), -(-width // 8)), width)
+        counts = any(kind in _COUNTS for kind in kinds)
+        dtype = np.dtype(np.uint16 if counts else np.uint8)
+        length = width if counts else -(-width // 8)  # bits are packed
+        cache = Cache(self.cache, "bits", ["bits"])
+        version = f"{','.join(kinds)} RDKit {rdkit_version()}"
+        rows = {
+            text: np.frombuffer(bits, dtype=dtype)
+            for text, (bits,) in cache.read(list(first), version).items()
+            if len(bits) == length * dtype.itemsize
+        }
+        missing = {text: i for text, i in first.items() if text not in rows}
+        makers = [_maker(kind) for kind in kinds] if missing else []
+        for text, i in missing.items():
+            item = items[i]
+            molecule = item if isinstance(item, Molecule) else _molecule(item, i)
+            row = np.concatenate([make(molecule.mol) for make in makers])
+            rows[text] = row if counts else np.packbits(row)
+        cache.write({text: [rows[text].tobytes()] for text in missing}, version)
+        matrix = np.array([rows[text] for text in texts], dtype=dtype).reshape(len(texts), length)
+        return matrix if counts else Bits(matrix, width)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The kind and number of each bit."""
@@ -102,81 +103,8 @@ class Fingerprints(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         kinds = tuple(name.strip() for name in names)
         for kind in kinds:
             if kind not in _SIZES:
-                raise ValueError(f"`kinds` must be out of {', '.join(_SIZES)}, got {kind!r}.")
+                raise ValueError(f"`kinds` must be one or more of {', '.join(_SIZES)}, got {kind!r}.")
         return kinds
-
-    # --------------------------------------------------------------------------------------------------------- cache
-
-    def _read(self, texts: Iterable[str], kinds: Sequence[str]) -> dict[str, np.ndarray]:
-        """Those of `texts` that the cache has."""
-        if self._path is None:
-            return {}
-        wanted, found = list(texts), dict[str, np.ndarray]()
-        kind = np.dtype(np.uint16 if _any_counts(kinds) else np.uint8)
-        size = sum(_SIZES[name] for name in kinds)
-        size = size if _any_counts(kinds) else -(-size // 8)
-        with self._spared():
-            if not self._path.exists():
-                return {}
-        with self._spared(), self._connected() as store:
-            for start in range(0, len(wanted), _MANY):
-                some = wanted[start : start + _MANY]
-                marks = ",".join("?" * len(some))
-                rows = store.execute(
-                    f"SELECT smiles, bits FROM fingerprints WHERE kinds = ? AND smiles IN ({marks})",
-                    [self._version(kinds), *some],
-                )
-                found.update({text: np.frombuffer(bits, dtype=kind) for text, bits in rows})
-        return {text: row for text, row in found.items() if len(row) == size}
-
-    def _write(self, rows: dict[str, np.ndarray], kinds: Sequence[str]) -> None:
-        if self._path is None or not rows:
-            return
-        version = self._version(kinds)
-        with self._spared(), self._connected() as store, store:
-            store.executemany(
-                "INSERT OR REPLACE INTO fingerprints VALUES (?, ?, ?)",
-                [(text, version, row.tobytes()) for text, row in rows.items()],
-            )
-
-    @property
-    def _path(self) -> Path | None:
-        if self.cache is None or isinstance(self.cache, (str, os.PathLike)):
-            return Path(self.cache) if self.cache else None
-        raise TypeError(f"`cache` must be a path or None, got {self.cache!r:.60}.")
-
-    @contextmanager
-    def _spared(self) -> Iterator[None]:
-        """A cache that fails costs time and nothing else."""
-        try:
-            yield
-        except (sqlite3.Error, OSError, ValueError) as error:
-            warnings.warn(
-                f"`cache` {printable(str(self.cache))} cannot be used for fingerprints ({error}): they are computed "
-                "each time. Delete it if it is damaged.",
-                stacklevel=4,
-            )
-
-    def _connected(self) -> closing[sqlite3.Connection]:
-        assert self._path is not None
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        store = sqlite3.connect(self._path, timeout=60.0)
-        try:
-            store.execute(
-                "CREATE TABLE IF NOT EXISTS fingerprints"
-                " (smiles TEXT, kinds TEXT, bits BLOB, PRIMARY KEY (smiles, kinds))"
-            )
-        except sqlite3.Error:
-            store.close()
-            raise
-        return closing(store)
-
-    def _version(self, kinds: Sequence[str]) -> str:
-        return f"{','.join(kinds)} RDKit {rdkit_version()}"
-
-
-def _any_counts(kinds: Sequence[str]) -> bool:
-    return any(kind in _COUNTS for kind in kinds)
 
 
 def _molecule(item: Any, number: int) -> Molecule:
@@ -189,7 +117,7 @@ def _molecule(item: Any, number: int) -> Molecule:
 
 
 def _maker(kind: str) -> Callable[[Any], np.ndarray]:
-    """The function from RDKit's molecule to an array."""
+    """The function from an RDKit molecule to an array."""
     rdkit_version()
     from rdkit.Chem import rdFingerprintGenerator as generators
     from rdkit.Chem import rdMolDescriptors

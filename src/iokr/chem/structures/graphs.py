@@ -1,4 +1,4 @@
-"""Molecules as labelled graphs, and back."""
+"""Molecules as labelled graphs, and graphs as molecules."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _BONDS = {"SINGLE": "-", "DOUBLE": "=", "TRIPLE": "#", "AROMATIC": ":"}
 def molecule_graph(smiles: str) -> tuple[np.ndarray, list[str], np.ndarray]:
     """(adjacency, labels, edge labels) of a molecule: atoms by their elements, bonds by their orders; no hydrogens.
 
-    The graph kernels and decoders take such triples. Bonds are ``-``, ``=``, ``#``, ``:`` (aromatic), others as RDKit
-    names them. All fragments are kept, and so are atoms of impossible valence. Needs the extra `chem`.
+    The graph kernels and decoders take such triples. Bonds are ``-``, ``=``, ``#``, ``:`` (aromatic), others as named
+    by RDKit. All fragments are included, and atoms of impossible valence are accepted. Needs the extra `chem`.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def molecule_graph(smiles: str) -> tuple[np.ndarray, list[str], np.ndarray]:
     adjacency : ndarray of shape (N, N)
     labels : list of str
     edge_labels : ndarray of shape (N, N)
-        Empty texts where there is no bond.
+        Empty strings where there is no bond.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def molecule_graph(smiles: str) -> tuple[np.ndarray, list[str], np.ndarray]:
     from rdkit import Chem, rdBase
 
     if not isinstance(smiles, str):
-        raise TypeError(f"`smiles` must be a text, got {smiles!r:.60}.")
+        raise TypeError(f"`smiles` must be a string, got {smiles!r:.60}.")
     if not smiles.isascii():
         raise BadMolecule(f"`smiles` must be a molecule, got {smiles!r:.60}.")
     quiet = rdBase.BlockLogs()
@@ -65,12 +65,12 @@ def molecule_graph(smiles: str) -> tuple[np.ndarray, list[str], np.ndarray]:
 
 
 def graph_smiles(graph: Any) -> str:
-    """The SMILES of a graph of atoms and bonds; a `BadMolecule` says why there is none.
+    """The SMILES of a graph of atoms and bonds; `BadMolecule` if there is none.
 
     Parameters
     ----------
     graph : graph, as the graph kernels take it
-        Nodes are labelled with elements, edges with ``-``, ``=``, ``#`` or ``:``, or not at all: all bonds are single.
+        Nodes are labelled with elements, edges with ``-``, ``=``, ``#`` or ``:``; without labels all bonds are single.
 
     Examples
     --------
@@ -88,12 +88,12 @@ def graph_smiles(graph: Any) -> str:
         try:
             mol.AddAtom(Chem.Atom(str(label)))
         except RuntimeError:
-            raise BadMolecule(f"{label!r:.40} is no element.") from None
+            raise BadMolecule(f"{label!r:.40} is not an element.") from None
     ends = np.repeat(np.arange(len(g)), np.diff(g.starts)).tolist()
     for a, b, kind in zip(ends, g.indices.tolist(), g.edges or ["-"] * len(ends), strict=True):
         if a < b:
             if kind not in orders:
-                raise BadMolecule(f"{kind!r:.40} is no bond; bonds are {', '.join(orders)}.")
+                raise BadMolecule(f"{kind!r:.40} is not a bond; bonds are {', '.join(orders)}.")
             mol.AddBond(a, b, orders[kind])
             if kind == ":":
                 for atom in (a, b):
@@ -104,6 +104,6 @@ def graph_smiles(graph: Any) -> str:
         Chem.SanitizeMol(mol)
         return str(Chem.MolToSmiles(mol))
     except ValueError as error:
-        raise BadMolecule(f"No molecule has these atoms and bonds: {str(error).splitlines()[0]}") from None
+        raise BadMolecule(f"There is no molecule with these atoms and bonds: {str(error).splitlines()[0]}") from None
     finally:
         del quiet

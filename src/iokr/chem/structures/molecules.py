@@ -1,4 +1,4 @@
-"""Molecules by RDKit: parsed once, in their largest part, equal when their InChIKeys begin alike."""
+"""Molecules by RDKit: the largest fragment of a structure, identified by the first block of its InChIKey."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["BadMolecule", "Molecule", "rdkit_version", "structure_text"]
 
 
 class BadMolecule(ValueError):
-    """A text that is no molecule, or none that can be used; the message is the reason.
+    """A text that is not a molecule, or not a usable one; the message has the reason.
 
     Examples
     --------
@@ -25,8 +25,8 @@ class BadMolecule(ValueError):
 class Molecule:
     """A molecule from SMILES or InChI: its largest fragment, without isotopes and stereochemistry.
 
-    Two molecules are equal when the first blocks of their InChIKeys are, which merges stereoisomers, charge states of
-    one acid and mobile hydrogens. Needs the extra `chem`.
+    Molecules are equal if the first blocks of their InChIKeys are equal, which does not distinguish stereoisomers,
+    charge states of an acid and tautomers. Needs the extra `chem`.
 
     Parameters
     ----------
@@ -36,11 +36,11 @@ class Molecule:
     Attributes
     ----------
     text : str
-        What was given.
+        The structure as given.
     smiles : str
         Canonical, of the largest fragment, without isotopes and stereochemistry.
     n_fragments : int
-        How many fragments there were.
+        Number of fragments of the structure.
 
     Examples
     --------
@@ -54,11 +54,15 @@ class Molecule:
 
     def __init__(self, text: Any) -> None:
         Chem = _rdkit()
-        given = isinstance(text, Chem.Mol)
-        if not given and not isinstance(text, str):
-            raise TypeError(f"A molecule is read from SMILES, InChI or an RDKit molecule, got {text!r:.60}.")
-        self.text: str = Chem.MolToSmiles(text) if given else text if "\n" in text else text.strip()
-        mol = Chem.Mol(text) if given else _parse(self.text)
+        self.text: str
+        if isinstance(text, Chem.Mol):
+            self.text = Chem.MolToSmiles(text)
+            mol = Chem.Mol(text)
+        elif isinstance(text, str):
+            self.text = text if "\n" in text else text.strip()  # the block of an SDF file may begin with an empty line
+            mol = _parse(self.text)
+        else:
+            raise TypeError(f"A molecule must be SMILES, InChI or an RDKit molecule, got {text!r:.60}.")
         with _quiet():
             parts = Chem.GetMolFrags(mol, asMols=True, sanitizeFrags=False)
             self.n_fragments = len(parts)
@@ -67,7 +71,7 @@ class Molecule:
             mol = max(parts, key=lambda part: (part.GetNumHeavyAtoms(), part.GetNumAtoms(), Chem.MolToSmiles(part)))
             numbers = {atom.GetAtomicNum() for atom in mol.GetAtoms()}
             if 0 in numbers:
-                raise BadMolecule(f"{self.text!r:.80} has dummy atoms (*), which stand for anything.")
+                raise BadMolecule(f"{self.text!r:.80} has dummy atoms (*).")
             if 6 not in numbers:
                 raise BadMolecule(f"{self.text!r:.80} has no carbon.")
             for atom in mol.GetAtoms():
@@ -81,7 +85,7 @@ class Molecule:
 
     @classmethod
     def of(cls, text: str, smiles: str, **known: Any) -> Molecule:
-        """A molecule that was read before: `smiles` as it was found, and what else is known by its name."""
+        """A molecule that was parsed before, from its canonical SMILES and further attributes by name."""
         molecule = cls.__new__(cls)
         molecule.__dict__.update(known, text=text, smiles=smiles)
         return molecule
@@ -103,12 +107,12 @@ class Molecule:
 
     @property
     def identity(self) -> str:
-        """The first block of the InChIKey: 14 letters."""
+        """The first block of the InChIKey, 14 letters."""
         return self.inchikey[:14]
 
     @cached_property
     def formula(self) -> str:
-        """The sum formula of the neutral or charged molecule, without its charge."""
+        """The sum formula, without the charge."""
         from rdkit.Chem.rdMolDescriptors import CalcMolFormula
 
         return str(CalcMolFormula(self.mol)).partition("+")[0].partition("-")[0]
@@ -127,7 +131,7 @@ class Molecule:
 
     @cached_property
     def scaffold(self) -> str:
-        """The SMILES of rings and what links them (Murcko); empty for an acyclic molecule."""
+        """The SMILES of the Murcko scaffold, the rings and their linkers; empty for an acyclic molecule."""
         from rdkit.Chem.Scaffolds import MurckoScaffold
 
         with _quiet():
@@ -135,7 +139,9 @@ class Molecule:
             return str(_rdkit().MolToSmiles(core))
 
     def __eq__(self, other: object) -> bool:
-        return self.identity == other.identity if isinstance(other, Molecule) else NotImplemented
+        if not isinstance(other, Molecule):
+            return NotImplemented
+        return self.identity == other.identity
 
     def __hash__(self) -> int:
         return hash(self.identity)
@@ -165,7 +171,7 @@ def structure_text(structure: Any) -> str:
 
 
 def rdkit_version() -> str:
-    """The version of RDKit, on which fingerprints depend."""
+    """The version of RDKit; fingerprints depend on it."""
     _rdkit()
     from rdkit import rdBase
 
@@ -181,12 +187,12 @@ def _rdkit() -> Any:
 
 
 def _parse(text: str) -> Any:
-    """An RDKit molecule; RDKit's own reason where there is none."""
+    """An RDKit molecule; `BadMolecule` with RDKit's reason if there is none."""
     Chem = _rdkit()
     if not text:
         raise BadMolecule("the structure is empty.")
     if not text.replace("\t", " ").isprintable() and "M  END" not in text:  # RDKit would stop at the end of a line
-        raise BadMolecule(f"{text!a:.80} is no molecule: it holds characters that no structure has, or several lines.")
+        raise BadMolecule(f"{text!a:.80} is not a molecule: it has several lines or control characters.")
     read = Chem.MolFromInchi if text.startswith("InChI=") else Chem.MolFromSmiles
     if "M  END" in text:
         read = Chem.MolFromMolBlock
@@ -195,15 +201,15 @@ def _parse(text: str) -> Any:
     if mol is None:
         with _reasons() as lines:
             read(text)
-        said = [line.partition("] ")[2].strip() for line in lines]
-        reason = next((line for line in said if line and line != "ERROR:"), "it cannot be read.")
-        raise BadMolecule(f"{text!r:.80} is no molecule: {reason}")
+        messages = [line.partition("] ")[2].strip() for line in lines]
+        reason = next((line for line in messages if line and line != "ERROR:"), "it cannot be parsed.")
+        raise BadMolecule(f"{text!r:.80} is not a molecule: {reason}")
     return mol
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """RDKit prints nothing here."""
+    """RDKit prints nothing in this block."""
     _rdkit()
     from rdkit import rdBase
 
@@ -216,10 +222,10 @@ def _quiet() -> Iterator[None]:
 
 @contextmanager
 def _reasons() -> Iterator[list[str]]:
-    """What RDKit would print."""
+    """The messages that RDKit would print in this block."""
     from rdkit import rdBase
 
-    class Kept(logging.Handler):
+    class Collector(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             lines.append(record.getMessage())
 
@@ -228,8 +234,7 @@ def _reasons() -> Iterator[list[str]]:
     before = logger.handlers[:]
     rdBase.LogToPythonLogger()
     own = [handler for handler in logger.handlers if handler not in before]
-    kept = Kept()
-    logger.handlers = [kept]
+    logger.handlers = [Collector()]
     try:
         yield lines
     finally:

@@ -1,4 +1,4 @@
-"""Peaks of many spectra at places on a line, and the sums over near pairs that kernels on spectra are made of."""
+"""Peaks of many spectra as points on a line, and sums over pairs of near peaks, for the kernels on spectra."""
 
 from __future__ import annotations
 
@@ -12,36 +12,39 @@ from iokr._system.compile import compiled
 
 __all__ = ["PeakTable", "Places", "near_pairs_diag", "near_pairs_sums"]
 
-_CHUNK = 1 << 17  # pairs of peaks at a time without a compiler: a few arrays of 1 MB
-_PIECE = 256  # pairs whose exponentials are taken together: they stay in the first cache
-_SMALLEST = -708.0  # e^x is a normal number down to here
-_PER_LOG2, _LOG2_HIGH, _LOG2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
+_CHUNK = 1 << 17  # pairs of peaks computed together without a compiler: a few arrays of 1 MB
+_PIECE = 256  # pairs whose exponentials are computed together: they stay in the first cache
+_SMALLEST = -708.0  # the smallest x for which e^x is a normal number
+_PER_LOG2 = 1.4426950408889634  # 1/log 2
+_LOG2_HIGH = 6.93147180369123816490e-01  # log 2 in two parts
+_LOG2_LOW = 1.90821492927058770002e-10
+_ROUNDING = 1e-12  # relative: a reach is wider than the test of each pair, which decides
 _TO_INTEGER = 6755399441055744.0  # 1.5 · 2^52
 _ONE = 1023 << 52  # the bits of 1.0
 
 
 @dataclass(eq=False)
 class PeakTable:
-    """The peaks of n spectra, end to end, ascending in place inside each."""
+    """The peaks of n spectra end to end, of each spectrum in ascending order of their places."""
 
     place: np.ndarray  # u_p
     variance: np.ndarray  # s_p²
-    weight: np.ndarray  # w_p, 1 in sum for each spectrum
+    weight: np.ndarray  # w_p, with sum 1 for each spectrum
     intensity: np.ndarray  # I_p
-    lengths: np.ndarray  # peaks of each spectrum
+    lengths: np.ndarray  # the number of peaks of each spectrum
 
     @cached_property
     def starts(self) -> np.ndarray:
-        """Where each spectrum begins."""
+        """The index of the first peak of each spectrum."""
         starts: np.ndarray = np.cumsum(self.lengths) - self.lengths
         return starts
 
     @cached_property
     def by_place(self) -> tuple[np.ndarray, ...]:
-        """(place, variance, weight, intensity, spectrum) of all peaks, ascending in place."""
+        """(place, variance, weight, intensity, spectrum) of all peaks, sorted by place."""
         order = np.argsort(self.place, kind="stable")
         owner = np.repeat(np.arange(len(self.lengths), dtype=np.intp), self.lengths)
-        return tuple(a[order] for a in (self.place, self.variance, self.weight, self.intensity, owner))
+        return tuple(array[order] for array in (self.place, self.variance, self.weight, self.intensity, owner))
 
     @cached_property
     def largest(self) -> tuple[np.ndarray, np.ndarray]:
@@ -52,10 +55,11 @@ class PeakTable:
 
 
 class Places:
-    """Some spectra of a table, sliced without copies."""
+    """Some spectra of a table; slicing does not copy peaks."""
 
     def __init__(self, table: PeakTable, rows: np.ndarray) -> None:
-        self.table, self.rows = table, rows
+        self.table = table
+        self.rows = rows
 
     @property
     def shape(self) -> tuple[int]:
@@ -70,13 +74,19 @@ class Places:
 
     def concat(self, other: Places) -> Places:
         """These spectra, then those of `other`."""
-        left, right = self.gathered(), other.gathered()
-        names = ("place", "variance", "weight", "intensity", "lengths")
-        both = [np.concatenate([getattr(left, name), getattr(right, name)]) for name in names]
-        return Places(PeakTable(*both), np.arange(len(self) + len(other)))
+        left = self.gathered()
+        right = other.gathered()
+        table = PeakTable(
+            np.concatenate([left.place, right.place]),
+            np.concatenate([left.variance, right.variance]),
+            np.concatenate([left.weight, right.weight]),
+            np.concatenate([left.intensity, right.intensity]),
+            np.concatenate([left.lengths, right.lengths]),
+        )
+        return Places(table, np.arange(len(self) + len(other)))
 
     def gathered(self) -> PeakTable:
-        """The peaks of these spectra alone."""
+        """The peaks of these spectra only."""
         lengths = self.table.lengths[self.rows]
         first = np.cumsum(lengths) - lengths
         index = np.arange(lengths.sum()) + np.repeat(self.table.starts[self.rows] - first, lengths)
@@ -84,29 +94,29 @@ class Places:
         return PeakTable(t.place[index], t.variance[index], t.weight[index], t.intensity[index], lengths)
 
     def sorted(self) -> tuple[np.ndarray, ...]:
-        """(place, variance, weight, intensity, which of these spectra) of their peaks, ascending in place."""
+        """(place, variance, weight, intensity, spectrum) of the peaks of these spectra, sorted by place."""
         n = len(self.table.lengths)
         if len(self) == n and np.array_equal(self.rows, np.arange(n)):
             return self.table.by_place
         number = np.full(n, -1, dtype=np.intp)
         number[self.rows] = np.arange(len(self))
-        if np.count_nonzero(number >= 0) < len(self):  # some spectra twice
+        if np.count_nonzero(number >= 0) < len(self):  # a spectrum occurs twice
             return self.gathered().by_place
         *arrays, owner = self.table.by_place
         column = number[owner]
-        kept = np.flatnonzero(column >= 0)
-        return (*(a[kept] for a in arrays), column[kept])
+        inside = np.flatnonzero(column >= 0)
+        return (*(array[inside] for array in arrays), column[inside])
 
 
 def near_pairs_sums(R: Places, S: Places, cutoff: float, sharpness: float) -> np.ndarray:
     """K_ij = Σ_p Σ_q w_p w_q exp(−Δu²/(2v) − b ΔI²)/√v over the peaks p of i and q of j, v = s_p² + s_q².
 
-    Pairs with |Δu| > c √(v/2) are left out. Rows are those of R, columns those of S, b the `sharpness`. The peaks of S
-    are sorted by place; a peak of R finds its window there by bisection and adds to one row of K, which stays in the
-    cache. Where the spectra of R are the last of S, as in the panels of a symmetric matrix, what lies above its
-    diagonal is copied.
+    Pairs with |Δu| > c √(v/2) are left out; b is the `sharpness`. The peaks of S are sorted by place; a peak of R finds
+    its window there by bisection and adds to one row of K, which stays in the cache. If the spectra of R are the last
+    of S, as in the panels of a symmetric matrix, the entries above the diagonal are copied from those below.
     """
-    n, m = len(R), len(S)
+    n = len(R)
+    m = len(S)
     K = np.zeros((n, m))
     if n == 0 or m == 0:
         return K
@@ -132,7 +142,7 @@ def near_pairs_sums(R: Places, S: Places, cutoff: float, sharpness: float) -> np
 
 
 def near_pairs_diag(R: Places, cutoff: float, sharpness: float) -> np.ndarray:
-    """K_ii of the sums above."""
+    """The diagonal of `near_pairs_sums(R, R, ...)`."""
     table = R.gathered()
     out = np.zeros(len(R))
     if not len(table.place):
@@ -144,8 +154,8 @@ def near_pairs_diag(R: Places, cutoff: float, sharpness: float) -> np.ndarray:
         return out
     owner = np.repeat(np.arange(len(R)), table.lengths)
     step = 4 * (np.ptp(table.place) + cutoff * np.sqrt(table.variance.max()) + 1.0)
-    shifted = table.place + owner * step  # windows in these places hold peaks of the same spectrum alone
-    wide = cutoff * np.sqrt(table.variance.max()) * (1 + 1e-6) + 1e-9 * shifted.max()
+    shifted = table.place + owner * step  # a window in these places has peaks of one spectrum only
+    wide = cutoff * np.sqrt(table.variance.max()) * (1 + 1e-6) + 1e-9 * shifted.max()  # a little more than needed
     low = np.searchsorted(shifted, shifted - wide)
     high = np.searchsorted(shifted, shifted + wide, side="right")
     others = (table.place, table.variance, table.weight, table.intensity, np.zeros(len(owner), dtype=np.intp))
@@ -154,24 +164,24 @@ def near_pairs_diag(R: Places, cutoff: float, sharpness: float) -> np.ndarray:
 
 
 def _reach(left: PeakTable, other: PeakTable, cutoff: float) -> np.ndarray:
-    """A distance beyond which no peak of the other table is near: c √(v/2) for the largest s_q² that may be met."""
+    """For each peak a distance beyond which no other is near: c √(v/2) for the largest s_q² within that distance."""
     place, variance = other.by_place[:2]
     below, above = other.largest
     reach = cutoff * np.sqrt((left.variance + variance.max()) / 2)
     if below[0] == variance.max() == above[-1]:  # one width
-        return np.asarray(reach * (1 + 1e-12))
+        return np.asarray(reach * (1 + _ROUNDING))
     high = np.searchsorted(place, left.place + reach, side="right") - 1
     low = np.searchsorted(place, left.place - reach)
-    met = np.minimum(below[np.clip(high, 0, None)], above[np.clip(low, None, len(place) - 1)])
-    # one rounding more than the test of each pair, which decides
-    reach = cutoff * np.sqrt((left.variance + met) / 2) * (1 + 1e-12)
+    largest = np.minimum(below[np.clip(high, 0, None)], above[np.clip(low, None, len(place) - 1)])
+    reach = cutoff * np.sqrt((left.variance + largest) / 2) * (1 + _ROUNDING)
     return np.asarray(reach, dtype=np.float64)
 
 
 def _one_width(left: PeakTable, variances: np.ndarray) -> bool:
-    """Whether all peaks have the same s."""
+    """Whether all peaks have the same variance."""
     largest = max(left.variance.max(initial=0.0), variances.max(initial=0.0))
-    return bool(min(left.variance.min(initial=np.inf), variances.min(initial=np.inf)) == largest)
+    smallest = min(left.variance.min(initial=np.inf), variances.min(initial=np.inf))
+    return bool(smallest == largest)
 
 
 def _add_rows(
@@ -179,22 +189,31 @@ def _add_rows(
     places: Any, variances: Any, weights: Any, heights: Any, columns: Any,
     last: Any, widest: Any, sharpness: Any, same: Any, K: Any,
 ) -> None:  # fmt: skip
-    """`near_pairs_sums` into K, which is zero, up to the column last[i] of row i; Numba compiles it.
+    """Add `near_pairs_sums` to K, up to the column last[i] of row i; compiled by Numba.
 
-    A window is taken in pieces of 256 peaks. The loops over a piece have no branch and no call, so that they become
-    vector instructions: e^x = 2^k e^r with k = round(x/log 2) and the series of e^r, |r| ≤ log(2)/2, to degree 13,
-    whose error is below a rounding; x below −708, where e^x is no normal number, counts as −708. Adding 1.5 · 2^52
-    rounds to an integer, which then stands in the last bits: the next loop moves it to the exponent, the last adds.
+    A window is processed in pieces of 256 peaks. The loops over a piece have no branch and no call, so they become
+    vector instructions: e^x = 2^k e^r with k = round(x/log 2), and e^r, |r| ≤ log(2)/2, is its Taylor series of degree
+    13, with an error below a rounding; x is at least −708, the smallest x for which e^x is a normal number. Adding
+    1.5 · 2^52 rounds to an integer and puts it into the last bits; the next loop moves it to the exponent.
     """
     n_others = len(places)
-    exponents, terms, powers = np.empty(_PIECE), np.empty(_PIECE), np.empty(_PIECE)
+    exponents = np.empty(_PIECE)
+    terms = np.empty(_PIECE)
+    powers = np.empty(_PIECE)
     bits = powers.view(np.int64)
     for i in range(K.shape[0]):
-        row, end, low = K[i], last[i], 0
+        row = K[i]
+        end = last[i]
+        low = 0
         for p in range(starts[i], starts[i] + lengths[i]):
-            here, width, height, weight, far = u[p], v[p], I[p], w[p], reach[p]
-            if same:  # one width for all: what depends on it is known
+            here = u[p]
+            width = v[p]
+            height = I[p]
+            weight = w[p]
+            far = reach[p]
+            if same:  # one variance for all peaks
                 far = min(far, np.sqrt(widest * (width + variances[0])))
+            # the first peak with u_q ≥ u_p − far, and the first with u_q > u_p + far
             top = n_others
             while low < top:
                 middle = (low + top) // 2
@@ -202,7 +221,8 @@ def _add_rows(
                     low = middle + 1
                 else:
                     top = middle
-            high, top = low, n_others
+            high = low
+            top = n_others
             while high < top:
                 middle = (high + top) // 2
                 if places[middle] - here <= far:
@@ -213,19 +233,25 @@ def _add_rows(
             inverse = -0.5 / (width + variances[0])
             for a in range(low, high, _PIECE):
                 m = min(_PIECE, high - a)
-                place, shape, size = places[a : a + m], heights[a : a + m], weights[a : a + m]
-                spread, column = variances[a : a + m], columns[a : a + m]
+                place = places[a : a + m]
+                other_height = heights[a : a + m]
+                other_weight = weights[a : a + m]
+                other_width = variances[a : a + m]
+                column = columns[a : a + m]
                 if same:
                     for j in range(m):
-                        d, h = place[j] - here, height - shape[j]
+                        d = place[j] - here
+                        h = height - other_height[j]
                         exponents[j] = max(d * d * inverse - sharpness * (h * h), _SMALLEST)
-                        terms[j] = scale * size[j]
+                        terms[j] = scale * other_weight[j]
                 else:
                     for j in range(m):
-                        d, h, variance = place[j] - here, height - shape[j], width + spread[j]
+                        d = place[j] - here
+                        h = height - other_height[j]
+                        variance = width + other_width[j]
                         d *= d
                         exponents[j] = max(-0.5 * d / variance - sharpness * (h * h), _SMALLEST)
-                        terms[j] = weight * size[j] / np.sqrt(variance) if d <= widest * variance else 0.0
+                        terms[j] = weight * other_weight[j] / np.sqrt(variance) if d <= widest * variance else 0.0
                 for j in range(m):
                     x = exponents[j]
                     k = x * _PER_LOG2 + _TO_INTEGER
@@ -247,7 +273,7 @@ def _add_rows(
 def _add_own(
     u: Any, v: Any, w: Any, I: Any, starts: Any, lengths: Any, widest: Any, sharpness: Any, out: Any  # noqa: E741
 ) -> None:  # fmt: skip
-    """`near_pairs_diag` into `out`; Numba compiles it."""
+    """Write `near_pairs_diag` to `out`; compiled by Numba."""
     for i in range(len(out)):
         stop = starts[i] + lengths[i]
         largest = 0.0
@@ -283,7 +309,7 @@ def _add_rows_in_chunks(
 def _pairs_in_chunks(
     left: PeakTable, others: Any, owner: Any, low: Any, high: Any, cutoff: float, sharpness: float, K: np.ndarray
 ) -> None:
-    """Peak p with the others low[p] … high[p], into row owner[p] of K, some thousand pairs at a time."""
+    """Add the pairs of peak p with the others low[p] … high[p] to row owner[p] of K, in chunks of pairs."""
     places, variances, weights, heights, columns = others
     counts = np.maximum(high - low, 0)
     ends = np.cumsum(counts)
@@ -292,34 +318,37 @@ def _pairs_in_chunks(
     while start < len(counts):
         done = ends[start - 1] if start else 0
         stop = max(start + 1, int(np.searchsorted(ends, done + _CHUNK, side="right")))
-        some = counts[start:stop]
-        mine = np.repeat(np.arange(start, stop), some)
-        its = np.arange(len(mine)) + np.repeat(low[start:stop] - (ends[start:stop] - some - done), some)
-        d = left.place[mine]
-        d -= places[its]
+        n_pairs = counts[start:stop]
+        p = np.repeat(np.arange(start, stop), n_pairs)
+        q = np.arange(len(p)) + np.repeat(low[start:stop] - (ends[start:stop] - n_pairs - done), n_pairs)
+        d = left.place[p]
+        d -= places[q]
         d *= d
-        if shared:
-            variance: Any = 2 * variances[0]
-        else:
-            variance = left.variance[mine] + variances[its]
+        variance: Any = 2 * variances[0]
+        if not shared:
+            variance = left.variance[p] + variances[q]
         inside = d <= (cutoff * cutoff / 2) * variance
         if not inside.all():
-            mine, its, d = mine[inside], its[inside], d[inside]
-            variance = variance if shared else variance[inside]
+            p = p[inside]
+            q = q[inside]
+            d = d[inside]
+            if not shared:
+                variance = variance[inside]
         d *= -0.5 / variance
         if sharpness:
-            h = left.intensity[mine]
-            h -= heights[its]
+            h = left.intensity[p]
+            h -= heights[q]
             h *= h
             h *= sharpness
             d -= h
         np.exp(d, out=d)
-        d *= left.weight[mine]
-        d *= weights[its]
+        d *= left.weight[p]
+        d *= weights[q]
         d /= np.sqrt(variance)
-        if len(mine):
-            first, final = owner[mine[0]], owner[mine[-1]] + 1
+        if len(p):
+            first = owner[p[0]]
+            last = owner[p[-1]] + 1
             m = K.shape[1]
-            cells = (owner[mine] - first) * m + columns[its]
-            K[first:final] += np.bincount(cells, d, (final - first) * m).reshape(final - first, m)
+            cells = (owner[p] - first) * m + columns[q]
+            K[first:last] += np.bincount(cells, d, (last - first) * m).reshape(last - first, m)
         start = stop
