@@ -67,3 +67,15 @@ def test_sets_where_numbers_are_meant_name_the_kernel_of_sets():
     sets = [{"a", "b"}, {"b"}, {"a"}]
     with pytest.raises(ValueError, match=r"sets are compared by `Jaccard\(\)`"):
         IOKR(Tanimoto()).fit(sets, [0.0, 1.0, 2.0])
+
+
+@pytest.mark.parametrize("scale", [1, 200])
+def test_fingerprints_of_small_integers_are_computed_in_float64(scale):
+    """Too narrow to be packed: products of uint8 would overflow."""
+    rng = np.random.default_rng(0)
+    bits = scale * (rng.uniform(size=(30, 40)) < 0.4)
+    y = rng.normal(size=30)
+    found, expected = (
+        IOKR(Tanimoto(), alpha=0.1).fit(X, y).predict(X[:3]) for X in (bits.astype(np.uint8), bits.astype(float))
+    )
+    np.testing.assert_array_equal(found, expected)

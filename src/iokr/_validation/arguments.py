@@ -161,7 +161,7 @@ def trusted(*checked: Any) -> Iterator[None]:
 
 def check_vectors(X: Any, name: str = "X", *, sparse: bool = True, missing: bool = False) -> Array:
     """A finite float64 matrix with a row per object: dense on its own device, or CSR."""
-    if any(X is checked for checked in _TRUSTED.get()) and (sparse or not is_sparse(X)):
+    if any(X is checked for checked in _TRUSTED.get()) and (sparse or not is_sparse(X)) and _is_float64(X):
         return X
     with error_context(name):
         X = read(X, matrix=True)
@@ -194,6 +194,11 @@ def check_vectors(X: Any, name: str = "X", *, sparse: bool = True, missing: bool
     X = xp.astype(X, xp.float64, copy=False)
     _check_finite(X, name, missing)
     return X
+
+
+def _is_float64(X: Any) -> bool:
+    """Whether an array of any library has that type: checked inputs may be integers, such as fingerprints."""
+    return str(getattr(X, "dtype", "")).endswith("float64")
 
 
 def _from_sequence(X: Any, name: str) -> np.ndarray:
