@@ -1,4 +1,4 @@
-"""Where data is looked for, and what is said when it is not there."""
+"""The folder of data, and errors for missing files."""
 
 import sys
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""Made networks and graphs, small seeded samples of every domain, and where published data is looked for.
+"""Synthetic networks and graphs, small samples of every domain, and the folder of published data.
 
-Nothing is downloaded. Files are looked for in `data_home()`; what is not there is said in one line.
+Nothing is downloaded: files are expected in `data_home()`, and errors name the missing ones.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""A network made here: nodes in communities, links by hidden positions, features a blurred view of them."""
+"""A synthetic network: nodes in communities, links by latent positions, features that depend on them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,18 @@ if TYPE_CHECKING:
 
 __all__ = ["CommunityNetwork", "make_communities"]
 
-_RING, _SPREAD, _REACH, _CLOSE = 0.62, 0.1, 0.12, 0.5  # communities on a ring; links reach about as far as one spreads
-_NUISANCE, _FACTORS = 1.6, 3
+_RING = 0.62  # radius of the ring of communities
+_SPREAD = 0.1  # standard deviation of positions in a community
+_REACH = 0.12  # length scale of links
+_CLOSE = 0.5  # probability of a link at distance 0
+_NUISANCE = 1.6  # standard deviation of the common factors of irrelevant features
+_FACTORS = 3
+_CONCENTRATION = 60.0  # of the sizes of communities
 
 
 @dataclass(frozen=True)
 class CommunityNetwork:
-    """Nodes with features, links, and what is hidden from a learner: positions and communities.
+    """Nodes with features, links, and the latent positions and communities.
 
     Attributes
     ----------
@@ -49,7 +54,7 @@ class CommunityNetwork:
 
     @property
     def adjacency(self) -> csr_array:
-        """The links as a symmetric matrix of zeros and ones."""
+        """The adjacency matrix."""
         return adjacency_of(self.edges, len(self.X))
 
 
@@ -62,17 +67,17 @@ def make_communities(
     noise: float = 0.25,
     seed: int = 0,
 ) -> CommunityNetwork:
-    """P(i – j) = ½ exp(−‖z_i − z_j‖²/2ℓ²), z hidden; features tanh(zᵀa + b) + noise, and others that say nothing.
+    """P(i – j) = ½ exp(−‖z_i − z_j‖²/2ℓ²), z latent; features tanh(zᵀa + b) + noise, and irrelevant ones.
 
-    Communities lie on a ring with one in the middle. The irrelevant features have three common factors of greater
-    variance than the relevant ones, so that nodes can look alike without being close. Unlike inputs computed from the
-    network itself, these features do not contain the answer.
+    Communities lie on a ring with one in the middle. The irrelevant features have three common factors of larger
+    variance than the relevant ones, so that similar nodes are not always close. Features are not computed from the
+    links.
 
     Parameters
     ----------
     n_nodes, n_communities, n_relevant, n_irrelevant : int
     noise : float, default=0.25
-        Standard deviation added to the relevant features, which have unit variance without it.
+        Standard deviation of the noise on the relevant features, which have unit variance without it.
     seed : int, default=0
 
     Returns
@@ -88,10 +93,11 @@ def make_communities(
     """
     n = check_integer(n_nodes, "n_nodes", minimum=2)
     c = check_integer(n_communities, "n_communities", minimum=1)
-    p, q = check_integer(n_relevant, "n_relevant", minimum=1), check_integer(n_irrelevant, "n_irrelevant", minimum=0)
+    p = check_integer(n_relevant, "n_relevant", minimum=1)
+    q = check_integer(n_irrelevant, "n_irrelevant", minimum=0)
     noise = check_number(noise, "noise", minimum=0.0)
     rng = np.random.default_rng(check_integer(seed, "seed", minimum=0))
-    communities = np.repeat(np.arange(c), rng.multinomial(n, rng.dirichlet(np.full(c, 60.0))))
+    communities = np.repeat(np.arange(c), rng.multinomial(n, rng.dirichlet(np.full(c, _CONCENTRATION))))
     angles = 2 * np.pi * (np.arange(c) + rng.uniform(-0.15, 0.15, size=c)) / c
     centres = _RING * np.column_stack([np.cos(angles), np.sin(angles)])
     centres[0] = 0.0

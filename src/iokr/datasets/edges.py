@@ -14,7 +14,7 @@ __all__ = ["adjacency_of"]
 
 
 def adjacency_of(edges: NDArray[Any], n: int, weight: NDArray[Any] | None = None) -> csr_array:
-    """The symmetric (n, n) matrix of an undirected edge list, of zeros and ones or of weights."""
+    """The symmetric (n, n) adjacency matrix of an undirected edge list, with ones or weights."""
     from scipy.sparse import csr_array
 
     i, j = np.concatenate([edges, edges[:, ::-1]]).T

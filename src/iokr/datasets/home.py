@@ -1,4 +1,4 @@
-"""Where data files are, and what to say when they are not."""
+"""The folder of data files, and errors for missing ones."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ __all__ = ["DataNotFound", "data_files", "data_home", "find_data", "missing_data
 
 
 class DataNotFound(FileNotFoundError):
-    """A data file is not there; the message says which, where it was looked for, and what to do.
+    """A data file is missing; the message names it and the folder, and says what to do.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def data_home() -> Path:
     Returns
     -------
     Path
-        An absolute path, which need not exist.
+        An absolute path, which may not exist.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def find_data(path: str) -> Path:
     Raises
     ------
     DataNotFound
-        When it is not there.
+        When it does not exist.
 
     Examples
     --------
@@ -64,21 +64,21 @@ def find_data(path: str) -> Path:
     home = data_home()
     if (home / path).exists():
         return home / path
-    raise DataNotFound(_not_there([str(path)]))
+    raise DataNotFound(_missing([str(path)]))
 
 
-def _not_there(names: Sequence[str]) -> str:
-    """What is missing, where it was looked for, and what to do."""
-    came_from = "IOKR_DATA" if os.environ.get("IOKR_DATA") else "the default data folder"
+def _missing(names: Sequence[str]) -> str:
+    """Names of missing files, where they were expected, and what to do."""
+    origin = "IOKR_DATA" if os.environ.get("IOKR_DATA") else "the default data folder"
     several = len(names) > 1
     return (
-        f"{', '.join(names)} {'are' if several else 'is'} not in {data_home()} ({came_from}); set IOKR_DATA to the "
+        f"{', '.join(names)} {'are' if several else 'is'} not in {data_home()} ({origin}); set IOKR_DATA to the "
         f"folder that holds {'them' if several else names[0]}, as in `IOKR_DATA=/path/to/data`."
     )
 
 
 def missing_data(names: Iterable[str]) -> str | None:
-    """One sentence about those data sets that are not there; None when all are.
+    """A sentence that names the missing data sets; None if all exist.
 
     Examples
     --------
@@ -87,11 +87,11 @@ def missing_data(names: Iterable[str]) -> str | None:
     'no-such-set, nor-this are not'
     """
     absent = [name for name in dict.fromkeys(names) if not (data_home() / name).exists()]
-    return _not_there(absent) if absent else None
+    return _missing(absent) if absent else None
 
 
 def data_files(name: str) -> list[Path]:
-    """Every file of the data set `name`, sorted.
+    """All files of the data set `name`, sorted.
 
     Examples
     --------
@@ -99,14 +99,14 @@ def data_files(name: str) -> list[Path]:
     >>> try:
     ...     data_files("no-such-set")
     ... except DataNotFound:
-    ...     print("not there")
-    not there
+    ...     print("missing")
+    missing
     """
     return sorted(path for path in find_data(name).rglob("*") if path.is_file())
 
 
 def _user_cache() -> Path:
-    """The platform's folder for caches of this user."""
+    """The folder for caches of this user."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local").absolute()
     if sys.platform == "darwin":

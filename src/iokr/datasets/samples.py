@@ -1,4 +1,4 @@
-"""Small seeded samples of every domain: what examples and contract tests feed to kernels."""
+"""Small samples of every domain, for examples and contract tests of kernels."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,15 +15,15 @@ __all__ = ["DOMAINS", "sample"]
 
 
 def sample(domain: str, n: int = 20, seed: int = 0) -> Any:
-    """`n` objects of `domain`, the same for the same `seed`.
+    """`n` objects of a domain.
 
     Parameters
     ----------
     domain : str
-        One of `DOMAINS`, the words that kernels carry in `Kernel.domain`.
+        One of `DOMAINS`, the values of `Kernel.domain`.
     n : int, default=20
-        How many.
     seed : int, default=0
+        Random seed.
 
     Returns
     -------
@@ -40,8 +40,9 @@ def sample(domain: str, n: int = 20, seed: int = 0) -> Any:
     """
     if not isinstance(domain, str) or domain not in DOMAINS:
         raise ValueError(f"`domain` must be one of {', '.join(sorted(DOMAINS))}, got {domain!r}.")
-    n, seed = check_integer(n, "n", minimum=1), check_integer(seed, "seed", minimum=0)
-    return DOMAINS[domain](n, np.random.default_rng(seed))
+    n = check_integer(n, "n", minimum=1)
+    rng = np.random.default_rng(check_integer(seed, "seed", minimum=0))
+    return DOMAINS[domain](n, rng)
 
 
 def _vectors(n: int, rng: Generator) -> NDArray[np.float64]:
@@ -50,38 +51,38 @@ def _vectors(n: int, rng: Generator) -> NDArray[np.float64]:
 
 
 def _fingerprints(n: int, rng: Generator) -> NDArray[np.float64]:
-    """Rows of 32 bits, a third of them set."""
+    """Rows of 32 bits, a third of which are set."""
     return (rng.random((n, 32)) < 1 / 3).astype(np.float64)
 
 
 def _indices(n: int, rng: Generator) -> NDArray[np.int64]:
-    """The integers 0 … n−1 in some order: rows of a given matrix, nodes of a graph."""
+    """The integers 0 … n−1 in random order: rows of a given matrix, nodes of a graph."""
     return rng.permutation(n)
 
 
 def _labels(n: int, rng: Generator) -> NDArray[np.object_]:
-    """Names out of four."""
+    """One of four names each."""
     return as_objects(rng.choice(["ash", "birch", "cedar", "elm"], size=n).tolist())
 
 
 def _strings(n: int, rng: Generator) -> NDArray[np.object_]:
-    """Words of 3 to 8 letters over a small alphabet, so that they share parts."""
+    """Words of 3 to 8 letters over a small alphabet, so that they share substrings."""
     return as_objects("".join(rng.choice(list("abcd"), size=length)) for length in rng.integers(3, 9, size=n))
 
 
 def _sequences(n: int, rng: Generator) -> NDArray[np.object_]:
-    """Tuples of 3 to 6 symbols, which are small integers."""
+    """Tuples of 3 to 6 small integers."""
     return as_objects(tuple(rng.integers(0, 4, size=length).tolist()) for length in rng.integers(3, 7, size=n))
 
 
 def _sets(n: int, rng: Generator) -> NDArray[np.object_]:
-    """Subsets of ten letters, the empty one among them now and then."""
+    """Subsets of ten letters, some of them empty."""
     letters = np.array(list("abcdefghij"))
     return as_objects(frozenset(letters[rng.random(10) < 0.3].tolist()) for _ in range(n))
 
 
 def _rankings(n: int, rng: Generator) -> NDArray[np.object_]:
-    """Orders of five items, as tuples of positions."""
+    """Rankings of five items, as tuples of positions."""
     return as_objects(tuple(rng.permutation(5).tolist()) for _ in range(n))
 
 
@@ -91,12 +92,12 @@ def _series(n: int, rng: Generator) -> NDArray[np.object_]:
 
 
 def _curves(n: int, rng: Generator) -> NDArray[np.float64]:
-    """Random walks at seven points of a grid, a row each."""
+    """Random walks at seven grid points, as rows."""
     return rng.standard_normal((n, 7)).cumsum(axis=1)
 
 
 def _graphs(n: int, rng: Generator) -> NDArray[np.object_]:
-    """Trees of 3 to 7 nodes with labels out of three: adjacency as a tuple of rows, and a string of labels."""
+    """Trees of 3 to 7 nodes with three labels: adjacency as a tuple of rows, and a string of labels."""
     return as_objects(_tree(int(size), rng) for size in rng.integers(3, 8, size=n))
 
 
@@ -120,13 +121,13 @@ def _expression(depth: int, rng: Generator) -> Any:
 
 
 def _any(n: int, rng: Generator) -> NDArray[np.object_]:
-    """Objects of several kinds side by side: words, tuples, sets."""
+    """Objects of several types: words, tuples, sets."""
     kinds = (_strings, _sequences, _sets)
     return as_objects(kinds[i % len(kinds)](1, rng)[0] for i in range(n))
 
 
 def _pairs(n: int, rng: Generator) -> NDArray[np.int64]:
-    """Rows of two numbers below 20: pairs of nodes, a self-pair among them now and then."""
+    """Rows of two numbers below 20: pairs of nodes, some of them equal."""
     return rng.integers(0, 20, size=(n, 2))
 
 
@@ -137,13 +138,14 @@ def _bags(n: int, rng: Generator) -> NDArray[np.object_]:
 
 
 def _spectra(n: int, rng: Generator) -> NDArray[np.object_]:
-    """Mass spectra of 4 to 8 peaks out of twenty places, measured with a little error; some lack a precursor."""
+    """Mass spectra of 4 to 8 of twenty peaks, with measurement error; some lack a precursor."""
     places = np.concatenate([np.linspace(60.0, 300.0, 14), 43.01784 + 14.01565 * np.arange(6)])  # CnH(2n−1)O
     return as_objects(_spectrum(places[rng.permutation(20)[: rng.integers(4, 9)]], rng) for _ in range(n))
 
 
 def _spectrum(mz: NDArray[np.float64], rng: Generator) -> MassSpectrum:
-    carbons, energy = int(rng.integers(6, 12)), float(rng.choice([10.0, 20.0, 40.0]))
+    carbons = int(rng.integers(6, 12))
+    energy = float(rng.choice([10.0, 20.0, 40.0]))
     known = {"formula": f"C{carbons}H{2 * carbons}O{rng.integers(1, 4)}", "collision_energy": energy}
     ion = None if rng.random() < 0.1 else float(mz.max() + rng.choice([1.0, 18.01, 43.99]))
     heights = rng.random(len(mz)) + 0.05
