@@ -218,10 +218,12 @@ def _several(columns: list[np.ndarray], names: list[Any], matrix: bool, rows: bo
 
 
 def _column(column: nw.Series[Any]) -> np.ndarray:
-    """The values of a column: numbers and dates as such, everything else as objects."""
+    """The values of a column: numbers, truth values and dates as such, everything else as objects."""
+    import narwhals as nw
+
     kind = column.dtype
-    complete = not kind.is_integer() or not column.null_count()
-    if kind.is_float() or kind.is_temporal() or (kind.is_integer() and complete):
+    whole = kind.is_integer() or kind == nw.Boolean
+    if kind.is_float() or kind.is_temporal() or (whole and not column.null_count()):
         return _plain(np.asarray(column.to_numpy()))
     return _promoted(_objects(column.to_list()))
 
