@@ -1,4 +1,4 @@
-"""Rows that come in chunks: from a function, from arrays that are sliced, from a Parquet file."""
+"""Rows in chunks: from a function, from arrays that are sliced, from a Parquet file."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from iokr.gram.moments import ROWS
 
 __all__ = ["Chunk", "Stream", "as_source", "is_lazy", "row_blocks"]
 
-_ANSWER = 1 << 24  # numbers that are held beside the answer, when rows are taken in turn
+_WORK = 1 << 24  # numbers of working memory when rows are evaluated in blocks
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Some rows, and which chunk of the pass they are."""
+    """Some rows, and the number of their chunk in a pass."""
 
     number: int
     X: Any
@@ -37,19 +37,19 @@ class Chunk:
 
 
 class Stream:
-    """Rows in chunks, for data that do not fit in memory: `IOKR(Nystroem(RBF(), rank)).fit(Stream(open))`, y omitted.
+    """Rows in chunks, for data that do not fit in memory: `IOKR(Nystroem(RBF(), 500)).fit(Stream(open))`, without y.
 
     Parameters
     ----------
     open : callable, tuple of arrays, or path
-        A function without arguments that returns a fresh iterator of (X, y) or (X, y, weight), called once per pass; or
+        A function without arguments that returns a new iterator of (X, y) or (X, y, weight), called once per pass; or
         (X, y) or (X, y, weight) with `shape` and slices (memory maps, arrays on any device, Zarr, h5py); or a Parquet
         file.
     landmarks : {"first", "reservoir"}, default="first"
-        What the kernel, the bandwidth and the outputs are learned from: the first chunk, which then has to represent
-        the data, or a sample of all rows, four for each landmark, which takes one pass more.
+        The rows to which kernel, bandwidth and outputs are fitted: the first chunk, which then has to represent the
+        data, or a sample of all rows, four for each landmark, which takes one more pass.
     rows : int, default=None
-        Rows of a chunk of arrays and files; None is 16384.
+        Number of rows of a chunk of arrays and files; None is 16384.
     y : str or list of str, default=None
         The columns of a Parquet file that are outputs; all others are inputs.
 
@@ -68,14 +68,20 @@ class Stream:
     """
 
     def __init__(self, open: Any, *, landmarks: str = "first", rows: int | None = None, y: Any = None) -> None:
-        self.open, self.landmarks, self.rows, self.y = open, landmarks, rows, y
+        self.open = open
+        self.landmarks = landmarks
+        self.rows = rows
+        self.y = y
         self.device: Any = None
+        self._last: Any = None  # the iterator of the pass before
+
+    n: int | None = None  # number of rows, which a stream does not know
 
     def to(self, device: Any) -> Stream:
-        """The same rows, copied to a device of torch, "cuda", a chunk at a time, so that the fit runs there.
+        """The same rows, copied to a torch device, such as "cuda", a chunk at a time, so that the fit runs there.
 
-        The next chunk is read and copied, through page-locked memory and on a CUDA stream of its own, while this one is
-        worked on. `model.predict` then takes tensors of that device.
+        The next chunk is read and copied, through page-locked memory and on its own CUDA stream, while this one is
+        processed. `model.predict` then takes tensors of that device.
         """
         moved = copy(self)
         moved.device = torch_device(device)
@@ -86,7 +92,7 @@ class Stream:
         return f"Stream({shown}, landmarks={self.landmarks!r})"
 
     def check(self) -> Callable[[], Iterator[Any]]:
-        """The function that makes an iterator; raises where `open` is none and nothing that one can be made of."""
+        """The function that makes an iterator; raises if `open` has another type."""
         check_choice(self.landmarks, "landmarks", ("first", "reservoir"))
         rows = ROWS if self.rows is None else check_integer(self.rows, "rows", minimum=1)
         if isinstance(self.open, tuple):
@@ -95,7 +101,8 @@ class Stream:
             return lambda: _parquet(Path(self.open), self.y, rows)
         if hasattr(self.open, "__next__"):
             raise TypeError(
-                f"`open` is a {type(self.open).__name__}, which can be read once only; give the function that makes it."
+                f"`open` must be a function that makes an iterator, got a {type(self.open).__name__}, which can be "
+                "read only once."
             )
         if not callable(self.open):
             raise TypeError(
@@ -107,18 +114,21 @@ class Stream:
         except TypeError:
             raise TypeError(f"`open` must be a function without arguments, got {self.open!r:.60}.") from None
         except ValueError:
-            pass  # a built-in one that does not say
-        return self.open  # type: ignore[no-any-return]  # a function of the user's, checked above
+            pass  # a built-in function without a signature
+        return self.open  # type: ignore[no-any-return]
 
     def chunks(self) -> Iterator[Chunk]:
         """One pass: every chunk that has rows, checked against the first."""
-        made, first, number = self.check()(), None, 0
+        made = self.check()()
+        first = None
+        number = 0
         if not hasattr(made, "__iter__"):
             raise TypeError(f"`open()` must return an iterator of (X, y), got {made!r:.60}.")
-        if made is getattr(self, "_last", None) and hasattr(made, "__next__"):
-            raise ValueError("`open()` returned the iterator of the pass before; it must make a fresh one each time.")
+        if made is self._last and hasattr(made, "__next__"):
+            raise ValueError("`open()` must return a new iterator for each pass, but returned the same one again.")
         self._last = made
-        for item in made if self.device is None else ahead(made, self.device):
+        chunks = made if self.device is None else ahead(made, self.device)
+        for item in chunks:
             if not isinstance(item, (tuple, list)) or len(item) not in (2, 3):
                 raise TypeError(
                     f"Chunk {number} of the stream must be (X, y) or (X, y, weight), got {type(item).__name__}."
@@ -128,28 +138,29 @@ class Stream:
                 continue
             n = check_same_length(X, y, f"X of chunk {number}", f"y of chunk {number}")
             form = _form(X), _form(y)
-            first = form if first is None else first
-            for name, came, before in zip(("X", "y"), form, first, strict=True):
-                if came != before:
+            if first is None:
+                first = form
+            for name, this, before in zip(("X", "y"), form, first, strict=True):
+                if this != before:
                     raise ValueError(
-                        f"`{name}` of chunk {number} is {came}, that of the first chunk is {before}; all chunks must "
-                        "have the same columns and be of one type."
+                        f"All chunks must have the same type and columns, but `{name}` of chunk {number} is {this}, "
+                        f"that of the first chunk is {before}."
                     )
             yield Chunk(number, X, y, check_weight(weight, n, X))
             number += 1
         if number == 0:
-            raise ValueError("The stream is empty: `open()` gave no rows; it must make a fresh iterator each time.")
+            raise ValueError("The stream is empty: `open()` must return a new iterator of rows for each pass.")
 
     def sample(self, size: int) -> tuple[Any, Any, np.ndarray | None]:
         """(X, y, weight) to choose landmarks from: the first chunk, or `size` rows, each with the same probability."""
-        passing = self.chunks()
-        kept = next(passing)
+        chunks = self.chunks()
+        kept = next(chunks)
         if self.landmarks == "first":
             return kept.X, kept.y, kept.weight
         keys = _keys(kept)
         order = np.argsort(keys)[:size]
         kept, keys = _rows(kept, np.sort(order)), keys[np.sort(order)]
-        for chunk in passing:
+        for chunk in chunks:
             new = _keys(chunk)
             both = np.concatenate([keys, new])
             best = np.sort(np.argsort(both)[:size])
@@ -163,32 +174,32 @@ class Stream:
         self,
         function: Callable[[Any, Any, Any], T],
         folds: int = 1,
-        watch: Callable[[Any], Any] = iter,
+        track: Callable[[Any], Any] = iter,
         checkpoint: Any = None,
         width: int = 0,
     ) -> list[T]:
         """Sums of `function(X, y, weight)` over the chunks, one for each number modulo `folds`, in one pass.
 
-        With `checkpoint` what is known of a chunk is kept in that folder, and not computed again.
+        With `checkpoint` the value of each chunk is stored in that folder, and not computed again after a restart.
         """
         sums: list[Any] = [None] * folds
         kept = None if checkpoint is None else Checkpoint(checkpoint, fingerprint(function))
-        for chunk in watch(self.chunks()):
+        for chunk in track(self.chunks()):
             part: Any = None if kept is None else kept.load(chunk.number)
-            fold = chunk.number % folds
             if part is None:
                 part = function(chunk.X, chunk.y, chunk.weight)
                 if kept is not None:
                     kept.save(chunk.number, part)
+            fold = chunk.number % folds
             sums[fold] = part if sums[fold] is None else sums[fold] + part
         missing = [fold for fold, value in enumerate(sums) if value is None]
         if missing:
-            raise ValueError(f"The stream has {missing[0]} chunks, fewer than cv={folds} folds; make chunks smaller.")
+            raise ValueError(f"cv={folds} needs as many chunks, but the stream has {missing[0]}; make chunks smaller.")
         return sums
 
 
 def as_source(X: Any, y: Any) -> Any:
-    """What gives rows in chunks, where X is none in memory: a `Stream`, Dask arrays, stored arrays; else None."""
+    """The source of rows in chunks, if X is a `Stream`, a Dask array or a stored array; None if it is in memory."""
     if isinstance(X, Stream):
         if y is not None:
             raise ValueError("`y` comes with the chunks of a `Stream`; leave it out.")
@@ -205,28 +216,29 @@ def as_source(X: Any, y: Any) -> Any:
 
 
 def is_lazy(X: Any) -> bool:
-    """Whether X is one of Dask's."""
+    """Whether X is a Dask collection."""
     return str(type(X).__module__).split(".")[0] == "dask"
 
 
 def row_blocks(X: Any, width: int) -> list[slice] | None:
-    """Parts of an array whose rows, `width` numbers each once represented, are answered one after the other."""
+    """Blocks in which the rows of a large array, `width` numbers each once represented, are evaluated; None: all."""
     n = int(X.shape[0]) if is_array(X) or is_sparse(X) else 0
-    height = max(1024, _ANSWER // max(width, 1))
+    height = max(1024, _WORK // max(width, 1))
     return list(blocks(n, height)) if n > height else None
 
 
 def _form(X: Any) -> str:
-    """What all chunks share: columns and type."""
+    """Type and columns, which all chunks share."""
     names = column_names(X)
     if names is not None:
         return f"a table with columns {names[:20]}"
-    shape = tuple(getattr(X, "shape", ()))[1:]
-    return f"{type(X).__name__} with rows of shape {shape}" if shape or hasattr(X, "shape") else type(X).__name__
+    if not hasattr(X, "shape"):
+        return type(X).__name__
+    return f"{type(X).__name__} with rows of shape {tuple(X.shape)[1:]}"
 
 
 def _keys(chunk: Chunk) -> np.ndarray:
-    """A random number for each row, by the number of the chunk alone."""
+    """A random number for each row, which depends on the number of the chunk only."""
     return np.random.default_rng([7, chunk.number]).uniform(size=n_objects(chunk.X))
 
 
@@ -252,13 +264,13 @@ def _concat(a: Any, b: Any) -> Any:
 
 
 def _slices(arrays: tuple[Any, ...], rows: int) -> Iterator[tuple[Any, ...]]:
-    """The same rows of several arrays, aligned to the chunks that the first is stored in."""
+    """The same rows of several arrays, aligned to the chunks of the first as stored."""
     if len(arrays) not in (2, 3) or any(len(getattr(a, "shape", ())) == 0 for a in arrays):
         raise TypeError("A stream of arrays must be (X, y) or (X, y, weight), each with `shape` and slices.")
     n = int(arrays[0].shape[0])
     if any(int(a.shape[0]) != n for a in arrays):
         raise ValueError(
-            f"The arrays of a stream have {[int(a.shape[0]) for a in arrays]} rows; they must have as many."
+            f"The arrays of a stream must have the same number of rows, got {[int(a.shape[0]) for a in arrays]}."
         )
     stored = getattr(arrays[0], "chunks", None)
     height = int(stored[0]) if stored and not isinstance(stored[0], tuple) else 1
@@ -274,7 +286,7 @@ def _parquet(path: Path, y: Any, rows: int) -> Iterator[tuple[np.ndarray, np.nda
         raise ImportError("A stream of a Parquet file needs pyarrow: pip install 'iokr[parquet]'.") from None
     outputs = [y] if isinstance(y, str) else list(y or ())
     if not os.path.isfile(path):
-        raise FileNotFoundError(f"`open` must be the path of a Parquet file, but there is none at {str(path)!a:.80}.")
+        raise FileNotFoundError(f"`open` must be the path of a Parquet file; {str(path)!a:.80} does not exist.")
     with ParquetFile(path) as file:
         names = file.schema_arrow.names
         missing = [name for name in outputs if name not in names]

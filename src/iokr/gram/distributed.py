@@ -123,7 +123,7 @@ class DaskSource:
         self,
         function: Callable[[Any, Any, Any], Any],
         folds: int = 1,
-        watch: Callable[[Any], Any] = iter,
+        track: Callable[[Any], Any] = iter,
         checkpoint: Any = None,
         width: int = 0,
     ) -> list[Any]:
@@ -148,7 +148,7 @@ class DaskSource:
             while len(tasks) > 1:
                 tasks = [add(tasks[i : i + _FAN_IN]) for i in range(0, len(tasks), _FAN_IN)]
             sums.append(tasks[0])
-        for _ in watch([0]):
+        for _ in track([0]):
             found = _compute(*sums)
         return found
 

@@ -257,8 +257,13 @@ class Auto(Solver):
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         return self._solve_by(self.choose(problem), problem, start)
 
+    def record(self, solver: Solver, reason: str) -> None:
+        """Keep a choice, and the reason for it."""
+        self.chosen_ = solver
+        self.reason_ = reason
+
     def _solve_by(self, choice: Choice, problem: Problem, start: Solution | None) -> Solution:
-        self.chosen_, self.reason_ = choice
+        self.record(*choice)
         if not isinstance(choice.solver, (CoordinateDescent, PairMargin)) or self.max_iter is not None:
             return choice.solver._solve(problem, start)
         first = type(choice.solver)(self.tol, _PATIENCE)._solve(problem, start)
@@ -276,7 +281,7 @@ class Auto(Solver):
     def closed_form(self, problem: Problem, **use: Any) -> ClosedForm:
         """The closed form for `Use(**use)`, kept in `chosen_`; raises where there is none."""
         choice = self.choose(problem, Use(**use))
-        self.chosen_, self.reason_ = choice
+        self.record(*choice)
         if not isinstance(choice.solver, ClosedForm):
             raise ValueError(f"{choice.solver!r} has no closed form.")
         return choice.solver

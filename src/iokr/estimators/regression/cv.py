@@ -141,8 +141,8 @@ class IOKRCV(KernelRegression):
             best = found.best
             return solve(data, best["kernel"], best["alpha"], best["manifold__weight"], **parts)
 
-        watch = report(progress, self)
-        found = select(self, grid.axes, evaluate, name=name, solve=solve_best, n_folds=n_folds, progress=watch)
+        settings: dict[str, Any] = {"name": name, "n_folds": n_folds, "progress": report(progress, self)}
+        found = select(self, grid.axes, evaluate, solve=solve_best, **settings)
         self._set_choice(data, found.solution)
         end(progress, self, X=X, y=y)
         return self
@@ -150,8 +150,8 @@ class IOKRCV(KernelRegression):
     def _fit_chunks(self, source: Any, grid: Grid) -> IOKRCV:
         """Select on rows in chunks: leave-one-out in two passes, or K-fold in one."""
         progress = begin(self, None)
-        watch = partial(track, progress, self, name="chunk")
-        evaluate = evaluate_chunks(self, source, grid.kernels, grid.alphas, self._output_parts(), watch)
+        chunks = partial(track, progress, self, name="chunk")
+        evaluate = evaluate_chunks(self, source, grid.kernels, grid.alphas, self._output_parts(), chunks)
         name = "loo_errors_" if self.cv is None else "cv_errors_"
         found = select(self, grid.axes, evaluate, name=name)
         state, alpha = found.solution

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,7 +25,7 @@ from iokr._array import (
     to_numpy,
 )
 from iokr._system.memory import human_bytes
-from iokr._validation.arguments import check_integer
+from iokr._validation.arguments import check_integer, trusted
 from iokr.data.objects import Parts, error_context, n_objects, take
 from iokr.estimators.inputs import fresh_solver
 from iokr.estimators.outputs import FittedOutputs, Targets, as_outputs, encode, known_rows
@@ -53,18 +54,17 @@ __all__ = [
     "takes_chunks",
 ]
 
-_EACH = 4  # rows of a sample for each landmark
-_SAMPLE = 1000  # rows of one at least
-_NO_ROWS = 1e-5  # 1 − h_ii below which leave-one-out from moments has lost too many digits
+_ROWS_PER_LANDMARK = 4  # in the sample from which landmarks are chosen
+_LEAST_SAMPLE = 1000  # rows
+_LEAST_LEVERAGE_GAP = 1e-5  # 1 − h_ii below which leave-one-out from moments has lost too many digits
 
-
-# what follows from the moments, and is solved for again when rows were added
+# attributes that follow from the moments, removed when rows are added
 SOLVED = ("inputs_", "targets_", "solver_", "solution_", "_at", "_single_precision")
 
 
 @dataclass(frozen=True, eq=False)
 class PartialFit:
-    """What is known of the rows so far: kernel and outputs, fitted to the first of them, and the moments of all."""
+    """A fit to rows in chunks: kernel and outputs, fitted to the first rows, and the moments of all rows so far."""
 
     kernel: Any
     outputs: FittedOutputs
@@ -72,53 +72,63 @@ class PartialFit:
     moments: Moments | None = None
 
     def add(self, part: Moments) -> PartialFit:
-        """With some rows more."""
+        """With the moments of more rows."""
         return replace(self, moments=part if self.moments is None else self.moments + part)
 
 
 def begin_partial(model: Any, kernel: Any, parts: dict[str, Any], X: Any, y: Any, weight: Any) -> PartialFit:
-    """Kernel and outputs from the rows that landmarks are chosen from; raises where rows cannot come in chunks."""
+    """Kernel and outputs, fitted to the rows that landmarks are chosen from; raises if rows cannot come in chunks."""
+    _check_parts(model, kernel)
+    rows = check_data(model, X, y, weight, None, kernel)
+    n = n_objects(rows.y)
+    rank = kernel.scalar.n_components if isinstance(kernel.scalar, ProjectedKernel) else None
+    if isinstance(rank, int | np.integer) and rank > n:
+        raise ValueError(
+            f"`n_components` is {rank}, but landmarks are chosen from {n} rows; lower it, or make the first chunk "
+            'larger, or use `Stream(open, landmarks="reservoir")`.'
+        )
+    outputs, targets = encode(rows.y, rows.weight, frame=rows.frame, **parts)
+    _check_complete(targets.mask is not None)
+    learned_from: tuple[Any, ...] = ()
+    if isinstance(kernel, OperatorKernel):
+        learned_from = (targets.Psi if outputs.embedding.explicit else None,)
+    known, number = known_rows(rows.X, rows.weight)
+    with trusted(rows.X), error_context("X", number):
+        fitted = clone(kernel).fit(known, *learned_from)
+    _features(fitted, known)
+    return PartialFit(fitted, outputs, rows.single)
+
+
+def _check_parts(model: Any, kernel: Any) -> None:
+    """Raise for components that need all rows at once."""
     loss, embedding = model.loss, model.embedding
     if loss is not None and not loss.quadratic:
         raise ValueError(f"Rows in chunks are fitted through their moments, for quadratic losses only, not {loss!r}.")
     if model.manifold is not None:
         raise ValueError(
-            "A manifold couples all points, which rows in chunks do not have at once; set `manifold=None`."
+            "A manifold couples all points and needs them at once; for rows in chunks set `manifold=None`."
         )
     if model.output_kernel is not None and (embedding is None or embedding.is_identity):
         raise ValueError(
-            "Rows in chunks keep no training outputs to put weights on; set `embedding=Nystroem(n_components)` for "
-            "coordinates."
+            "Rows in chunks need outputs in coordinates, as training outputs are not kept; set "
+            "`embedding=Nystroem(n_components)`."
         )
-    if embedding is not None and embedding.centered:
-        raise ValueError("The mean of all outputs is not known while rows come in chunks; centre them before.")
+    _check_centred(embedding)
     if kernel.spans:
         raise ValueError(
             f"{type(kernel).__name__} learns from all outputs, which come in chunks; use `Decomposable(kernel, A)`."
         )
-    given = check_data(model, X, y, weight, None, kernel)
-    scalar, n = kernel.scalar, n_objects(given.y)
-    rank = scalar.n_components if isinstance(scalar, ProjectedKernel) else None
-    if isinstance(rank, int | np.integer) and rank > n:
-        raise ValueError(
-            f"`n_components` is {rank}, but landmarks are chosen from {n} rows; lower it, or make the first chunk "
-            f"larger, "
-            'or `Stream(open, landmarks="reservoir")`.'
-        )
-    outputs, targets = encode(given.y, given.weight, frame=given.frame, **parts)
-    _check_complete(targets.mask is not None)
-    known, number = known_rows(given.X, given.weight)
-    learned = (targets.Psi if outputs.embedding.explicit else None,) if isinstance(kernel, OperatorKernel) else ()
-    with error_context("X", number):
-        fitted = clone(kernel).fit(known, *learned)
-    _features(fitted, known)
-    return PartialFit(fitted, outputs, given.single)
+
+
+def _check_centred(embedding: Any) -> None:
+    if embedding is not None and embedding.centered:
+        raise ValueError("The mean of all outputs is not known while rows come in chunks; centre them before.")
 
 
 def check_alone(sample_weight: Any, X_unlabeled: Any) -> None:
-    """Weights come with the chunks, and unlabelled inputs not at all."""
+    """Weights come with the chunks, and there are no unlabelled inputs."""
     if sample_weight is not None or X_unlabeled is not None:
-        raise ValueError("Weights come with the chunks, as (X, y, weight), and there are no unlabelled inputs.")
+        raise ValueError("Weights come with the chunks, as (X, y, weight); unlabelled inputs are not supported.")
 
 
 def _check_complete(missing: bool) -> None:
@@ -127,25 +137,24 @@ def _check_complete(missing: bool) -> None:
 
 
 class NoChunks(AttributeError, ValueError):
-    """`partial_fit` is not there for this model; both what `hasattr` and what users expect."""
+    """`partial_fit` is not available for this model: an AttributeError for `hasattr`, a ValueError for users."""
 
 
 def takes_chunks(model: Any) -> bool:
-    """Whether rows may come in chunks; where they may not, an error says why."""
+    """Whether rows may come in chunks; if not, an error names the reason."""
     if "solution_" in vars(model) and "partial_" not in vars(model):
         raise NoChunks("This model was fitted by `fit`; begin `partial_fit` with a new one, `clone(model)`.")
-    if model.embedding is not None and model.embedding.centered:
-        raise NoChunks("The mean of all outputs is not known while rows come in chunks; centre them before.")
-    if model.kernel is None or isinstance(model.kernel, (Kernel, OperatorKernel)):
-        try:
+    try:
+        _check_centred(model.embedding)
+        if model.kernel is None or isinstance(model.kernel, (Kernel, OperatorKernel)):
             _check_kernel(RBF() if model.kernel is None else model.kernel, None)
-        except ValueError as error:
-            raise NoChunks(str(error)) from None
+    except ValueError as error:
+        raise NoChunks(str(error)) from None
     return True
 
 
 def _check_kernel(kernel: Any, n: int | None) -> None:
-    """Refuse a kernel without features before any row is read."""
+    """Raise for a kernel without features before any row is read."""
     scalar = kernel.scalar
     if scalar is None:
         raise ValueError(f"{kernel!r:.60} does not separate into k·A and needs all rows at once; use `Decomposable`.")
@@ -158,20 +167,19 @@ def _check_kernel(kernel: Any, n: int | None) -> None:
 
 
 def _features(kernel: Any, X: Any) -> Array:
-    """Φ, dense; raises for a kernel that has none."""
+    """Φ, dense; raises for a kernel without features."""
     _check_kernel(kernel, None)
-    scalar = kernel.scalar
-    R = scalar.represent(X)
+    R = kernel.scalar.represent(X)
     Phi = R.parts[0] if isinstance(R, Parts) else R
     if not is_array(Phi):
-        raise ValueError(f"{scalar!r:.60} has sparse features, and moments need few dense ones; use `Nystroem`.")
+        raise ValueError(f"{kernel.scalar!r:.60} has sparse features, and moments need few dense ones; use `Nystroem`.")
     return Phi
 
 
 def coordinates(state: PartialFit, X: Any, y: Any, weight: Any) -> tuple[Array, Array, float]:
-    """Φ, Ψ and Σ w(‖ψ(y)‖² − ‖z(y)‖²) of some rows: the work on a chunk, which depends on nothing else."""
+    """Φ, Ψ and Σ w(‖ψ(y)‖² − ‖z(y)‖²) of the rows of a chunk."""
     embedding = state.outputs.embedding
-    # Outputs first: what looks at their values would wait for the features of a device.
+    # Outputs first: checks of their values would wait for features that are computed on a device.
     S = embedding.represent(as_outputs(y, state.outputs.kernel, X))
     with error_context("X"):
         Phi = _features(state.kernel, X)
@@ -187,13 +195,13 @@ def chunk_moments(state: PartialFit, X: Any, y: Any, weight: Any) -> Moments:
     """The moments of a chunk."""
     Phi, Psi, left = coordinates(state, X, y, weight)
     found = moments_of(Phi, Psi, weight, left)
-    _check_complete(found.s != found.s)  # one NaN is enough for the sum of squares to be one
+    _check_complete(math.isnan(found.s))  # a NaN among the outputs makes their sum of squares NaN
     return found
 
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """h from moments, for every α: r rows that stand for all, which K̃ = diag(ω) makes trivial to solve."""
+    """h from moments, for every α: r rows that are equivalent to all rows, with a diagonal Gram matrix K̃ = diag(ω)."""
 
     Phi: Array
     Psi: Array
@@ -220,7 +228,7 @@ def _solved(state: PartialFit, moments: Moments) -> Solved:
 
 
 def _once(state: PartialFit, moments: Moments, alpha: float) -> tuple[Solved, Array]:
-    """h from moments for one α, and C̃: by two Cholesky factors where A = γI and G has its digits."""
+    """h from moments for one α, and C̃: by two Cholesky factors if A = γI and G is well conditioned."""
     rows = moments.triangular_rows()
     if rows is not None:
         L, Psi = rows
@@ -240,28 +248,26 @@ def _points(kernel: Any, Phi: Array) -> Any:
 
 
 def solve_moments(state: PartialFit, alpha: float, solver: Any) -> tuple[Data, Fit]:
-    """The model of the rows so far."""
+    """The model of all rows so far."""
     moments = state.moments
     assert moments is not None
     solved, C = _once(state, moments, alpha)
     inputs = FittedInputs(state.kernel, _points(state.kernel, solved.Phi), streamed=True)
     kept = fresh_solver(solver)
     if isinstance(kept, Auto):
-        kept.chosen_ = LowRank()
-        kept.reason_ = f"{moments.n} rows in chunks: their moments are all that is kept of them."
+        kept.record(LowRank(), f"{moments.n} rows in chunks: only their moments are kept.")
     elif not isinstance(kept, LowRank):
-        raise ValueError(f"`solver` {kept!r} needs all rows at once; rows in chunks have `LowRank()`.")
-    data = Data(
-        TrainingSet(None, None, single=state.single), state.outputs, Targets(int(solved.Psi.shape[0]), solved.Psi)
-    )
+        raise ValueError(f"`solver` {kept!r} needs all rows at once; for rows in chunks use `LowRank()`.")
+    rows = TrainingSet(None, None, single=state.single)
+    data = Data(rows, state.outputs, Targets(int(solved.Psi.shape[0]), solved.Psi))
     return data, Fit(inputs, kept, Solution(C), alpha, 0.0)
 
 
 def sample_size(model: Any, kernel: Any) -> int:
     """Rows to choose landmarks from."""
     components = [part.n_components for part in (kernel.scalar, model.embedding) if part is not None]
-    ranks = [0, *components]
-    return max(_SAMPLE, _EACH * max(int(r) for r in ranks if isinstance(r, Integral)))
+    ranks = [int(rank) for rank in components if isinstance(rank, Integral)]
+    return max(_LEAST_SAMPLE, _ROWS_PER_LANDMARK * max(ranks, default=0))
 
 
 def fit_chunks(
@@ -269,20 +275,20 @@ def fit_chunks(
     source: Any,
     kernel: Any,
     parts: dict[str, Any],
-    watch: Callable[[Any], Iterator[Any]],
+    track: Callable[[Any], Iterator[Any]],
     folds: int = 1,
 ) -> tuple[PartialFit, list[Moments]]:
     """Kernel and outputs, and the moments of each fold, in one pass after the landmarks are chosen."""
-    _check_kernel(kernel, getattr(source, "n", None))
+    _check_kernel(kernel, source.n)
     first = source.sample(sample_size(model, kernel))
     state = begin_partial(model, kernel, parts, *first)
     checkpoint = None if model.solver is None else model.solver.checkpoint
     width = int(_features(state.kernel, take(first[0], slice(0, 1))).shape[1])
-    return state, source.reduce(partial(chunk_moments, state), folds, watch, checkpoint=checkpoint, width=width)
+    return state, source.reduce(partial(chunk_moments, state), folds, track, checkpoint=checkpoint, width=width)
 
 
 def evaluate_chunks(
-    model: Any, source: Any, kernels: Sequence[Any], alphas: Sequence[float], parts: dict[str, Any], watch: Any
+    model: Any, source: Any, kernels: Sequence[Any], alphas: Sequence[float], parts: dict[str, Any], track: Any
 ) -> Iterator[Part]:
     """Mean errors of every kernel along the alphas: leave-one-out in a second pass, or K-fold in the only one.
 
@@ -294,11 +300,11 @@ def evaluate_chunks(
         raise TypeError(f"`cv` must be None or a number of folds for rows in chunks, got {cv!r:.60}.")
     folds = 1 if cv is None else check_integer(cv, "cv", minimum=2)
     for i, kernel in enumerate(kernels):
-        state, found = fit_chunks(model, source, kernel, parts, watch, folds)
+        state, found = fit_chunks(model, source, kernel, parts, track, folds)
         state = state.add(total(found))
         moments = state.moments
         assert moments is not None
-        sums = _on_folds(state, found, alphas) if folds > 1 else _leave_one_out(state, source, alphas, watch)
+        sums = _on_folds(state, found, alphas) if folds > 1 else _leave_one_out(state, source, alphas, track)
         yield Part((i, 0), (sums + moments.left) / moments.weight, solve=partial(_chosen, state))
 
 
@@ -316,7 +322,7 @@ def _on_folds(state: PartialFit, found: list[Moments], alphas: Sequence[float]) 
     return sums
 
 
-def _leave_one_out(state: PartialFit, source: Any, alphas: Sequence[float], watch: Any) -> np.ndarray:
+def _leave_one_out(state: PartialFit, source: Any, alphas: Sequence[float], track: Any) -> np.ndarray:
     """Σ w‖ψ_i − h₋ᵢ(x_i)‖² for each alpha, in one pass."""
     moments = state.moments
     assert moments is not None
@@ -324,11 +330,11 @@ def _leave_one_out(state: PartialFit, source: Any, alphas: Sequence[float], watc
     operator = state.kernel.gram(_points(state.kernel, moments.G)).operator
     xp = array_namespace(omega)
     spectrum = xp.clip(omega, min=0.0), Q, matmul(Q.T, operator.rotate(moments.B))
-    (found,) = source.reduce(partial(_chunk_errors, state, operator, spectrum, tuple(alphas)), 1, watch)
-    if found.closest < _NO_ROWS:
+    (found,) = source.reduce(partial(_chunk_errors, state, operator, spectrum, tuple(alphas)), 1, track)
+    if found.closest < _LEAST_LEVERAGE_GAP:
         raise ValueError(
-            "Some rows alone decide their own value (1 − h_ii is 0 to rounding), so leave-one-out from moments has no "
-            "digits; raise the alphas, lower the rank, or set `cv=5`."
+            "Leave-one-out from moments needs 1 − h_ii well above rounding, but some rows determine their own value; "
+            "raise the alphas, lower the rank, or set `cv=5`."
         )
     return np.asarray(found.errors)
 
