@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from iokr._array import Array, to_numpy
+from iokr._array import to_numpy
 from iokr.data.candidates import CandidateSets, flatten_sets, shared_sequence
-from iokr.data.frames import Frame
 from iokr.data.objects import take
-from iokr.estimators.conformal.answers import RegressionAnswers, largest
+from iokr.estimators.conformal.answers import largest
 from iokr.estimators.conformal.left_out import LeftOut, NewInputs, Pairs
 from iokr.estimators.conformal.order import kth
 from iokr.estimators.conformal.scores import Scores, excess, scores_of, smaller
@@ -51,33 +50,20 @@ class ClosedScores(Scores):
             self.own = scores_of(conformity, self.left_out.residuals(), X)
         else:
             self.own = self.left_out.sq_residuals(scaled=self.scaled)
-        answers = self._answers
+        answers = self.answers
         if method != "full" and answers.has_band:
             self._band, self._sigma = self._band_scores(answers.numbers(y, answers.like))
 
-    @property
-    def _answers(self) -> RegressionAnswers:
-        return RegressionAnswers(self.model)
-
-    @property
-    def frame(self) -> Frame | None:
-        """The columns of the outputs, where they were a frame."""
-        return self._answers.frame
-
-    def in_kind(self, values: Matrix) -> Array:
-        """Numbers in the library and the precision of the model."""
-        return self._answers.in_kind(values)
-
     def _band_scores(self, outputs: Matrix) -> tuple[Matrix, Matrix]:
         """sup_t |y_t − ŷ_t|/σ_t of the training rows, each left out, and σ."""
-        answers = self._answers
+        answers = self.answers
         H = to_numpy(self.model.targets_.Psi) - self.left_out.residuals()
         return largest(outputs - answers.from_coordinates(H, answers.like))
 
     def counts(self, X: Any, y: Any, candidates: Any = None) -> Matrix:
         """How many scores are smaller than that of (x, y), for each pair."""
         new = self._at(X)
-        S = self._answers.represent(y)
+        S = self.answers.represent(y)
         if callable(self.conformity):
             E = self._coordinates(S) - new.coordinates()
             return np.array([self._function_count(new, i, X, E[i]) for i in range(new.m)])
@@ -102,7 +88,7 @@ class ClosedScores(Scores):
                 yield self._list_counts(new, i, X, listed)
 
     def _listed(self, candidates: Any) -> _Candidates:
-        S = self._answers.represent(shared_sequence(candidates, self.model.embedding_), "candidates")
+        S = self.answers.represent(shared_sequence(candidates, self.model.embedding_), "candidates")
         rows = None if callable(self.conformity) else self.left_out.rows(S, self.model.solution_.C)
         return _Candidates(S, rows, self._relative(S) if self.conformity == "relative" else self.own)
 
@@ -195,7 +181,7 @@ class ClosedScores(Scores):
 
     def band(self, X: Any, k: int) -> Matrix:
         """Lower and upper ends in the numbers of y."""
-        answers = self._answers
+        answers = self.answers
         if not answers.has_band:
             raise ValueError("Outputs known through their kernel have no coordinates to bound; use `predict_set`.")
         if self.method == "full" and self.left_out.q > 1:
@@ -216,14 +202,14 @@ class ClosedScores(Scores):
     def _widths(self) -> tuple[Matrix, Matrix]:
         """Scores of the training rows for bands, (n,), and σ (1, T)."""
         if self._band is None or self._sigma is None:  # of a file of format 1: outputs from their coordinates
-            answers = self._answers
+            answers = self.answers
             outputs = answers.from_coordinates(to_numpy(self.model.targets_.Psi), answers.like)
             self._band, self._sigma = self._band_scores(outputs)
         scores = self._band * (np.sqrt(self.left_out.parts[0].own) if self.scaled else 1.0)
         return scores, self._sigma[None, :]
 
     def _jackknife_band(self, new: NewInputs, H: Matrix, k: int) -> tuple[Matrix, Matrix]:
-        answers = self._answers
+        answers = self.answers
         scores, sigma = self._widths()
         centre = answers.from_coordinates(H, answers.like)
         half = kth(scores, k) * sigma * (np.sqrt(new.v[0])[:, None] if self.scaled else 1.0)
@@ -231,7 +217,7 @@ class ClosedScores(Scores):
 
     def _plus_band(self, new: NewInputs, H: Matrix, k: int) -> tuple[Matrix, Matrix]:
         """The k-th order statistics of ŷ₋ᵢ(x) ± s_i σ_t."""
-        answers = self._answers
+        answers = self.answers
         scores, sigma = self._widths()
         own = self.left_out.parts[0].own
         centre = answers.from_coordinates(H, answers.like)

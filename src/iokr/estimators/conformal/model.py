@@ -303,7 +303,7 @@ class Conformal(KernelModel):
         """
         counts = self._counts(X, y, candidates)
         n = self.n_calibration_
-        return self._scores.in_kind((1 + n - counts) / (n + 1))
+        return self._scores.answers.in_kind((1 + n - counts) / (n + 1))
 
     def contains(self, X: Any, y: Any, coverage: float = 0.9, candidates: Any = None) -> Array:
         """Whether the prediction set of x contains y, (m,), for each row of X and y.
@@ -319,13 +319,13 @@ class Conformal(KernelModel):
         """
         check_is_fitted(self)
         k = rank_needed(coverage, self.n_calibration_)
-        return self._scores.in_kind(self._counts(X, y, candidates) < k)
+        return self._scores.answers.in_kind(self._counts(X, y, candidates) < k)
 
     def _counts(self, X: Any, y: Any, candidates: Any) -> np.ndarray:
         check_is_fitted(self)
         check_same_length(X, y)
         check_complete(y)
-        check_columns(self._scores.frame, y, "y")
+        check_columns(self._scores.answers.frame, y, "y")
         if self.conformity == "relative" and (candidates is None or isinstance(candidates, CandidateSets)):
             raise ValueError('`conformity="relative"` needs one list of `candidates` for all rows.')
         if self.conformity != "relative" and candidates is not None:
@@ -356,7 +356,7 @@ class Conformal(KernelModel):
             raise ValueError('`conformity="relative"` needs one list of `candidates` for all rows.')
         if candidates is None and self._scores.needs_candidates:
             raise ValueError("`candidates` must be given: prediction sets are subsets of them.")
-        check_columns(self._scores.frame, candidates, "candidates")
+        check_columns(self._scores.answers.frame, candidates, "candidates")
         counts = self._scores.candidate_counts(self._inputs(X), candidates)
         return as_objects(np.flatnonzero(row < k) for row in counts)
 
@@ -370,7 +370,7 @@ class Conformal(KernelModel):
         k = rank_needed(coverage, self.n_calibration_)
         if self.conformity not in ("distance", "scaled"):
             raise ValueError('Only `conformity="distance"` and "scaled" make balls.')
-        return self._scores.in_kind(self._scores.radius(self._inputs(X), k))
+        return self._scores.answers.in_kind(self._scores.radius(self._inputs(X), k))
 
     def band(self, X: Any, coverage: float = 0.9) -> Array:
         """[low, high] for every coordinate of y, (m, q, 2), or (m, 2) for numbers: all of y lies between.
@@ -384,7 +384,7 @@ class Conformal(KernelModel):
         k = rank_needed(coverage, self.n_calibration_)
         if self.conformity not in ("distance", "scaled"):
             raise ValueError('Only `conformity="distance"` and "scaled" make bands.')
-        return self._scores.in_kind(self._scores.band(self._inputs(X), k))
+        return self._scores.answers.in_kind(self._scores.band(self._inputs(X), k))
 
     def _inputs(self, X: Any) -> Any:
         """X; of a Gram matrix with a column for every row of `fit`, the columns of the rows that the model has."""

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from iokr._array import Array, to_numpy
-from iokr.data.frames import Frame
+from iokr._array import to_numpy
+from iokr.estimators.conformal.answers import answers_of
 
 __all__ = ["Scores", "excess", "scores_of", "smaller"]
 
@@ -25,9 +25,9 @@ class Scores(ABC):
     n: int
 
     @property
-    def frame(self) -> Frame | None:
-        """The columns of the outputs, where they were a frame. May be overridden."""
-        return None
+    def answers(self) -> Any:
+        """How to read the predictions and outputs of the model."""
+        return answers_of(self.model)
 
     def predict(self, X: Any, candidates: Any) -> Any:
         """Predictions of the model. May be overridden."""
@@ -48,10 +48,6 @@ class Scores(ABC):
     @abstractmethod
     def band(self, X: Any, k: int) -> Matrix:
         """Lower and upper ends, (m, 2) for single numbers, else (m, T, 2)."""
-
-    def in_kind(self, values: Matrix) -> Array:
-        """Numbers in the library and the precision of the model. May be overridden."""
-        return values
 
 
 def smaller(scores: Matrix, own: Matrix) -> Matrix:

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array
 from iokr.data.candidates import CandidateSets, flatten_sets, shared_sequence
-from iokr.data.frames import Frame
 from iokr.data.objects import n_objects
-from iokr.estimators.conformal.answers import Answers, answers_of, largest
+from iokr.estimators.conformal.answers import largest
 from iokr.estimators.conformal.order import kth
 from iokr.estimators.conformal.rows import some
 from iokr.estimators.conformal.scores import Scores, excess, scores_of, smaller
@@ -40,8 +38,8 @@ class SplitScores(Scores):
         self.n = len(self.own)
         self._band = np.empty(0)
         self._sigma = np.ones(1)
-        if self._answers.has_band:
-            scores, self._sigma = largest(self._answers.band_residuals(X, y), R)
+        if self.answers.has_band:
+            scores, self._sigma = largest(self.answers.band_residuals(X, y), R)
             self._band = scores / (self._deviations(X) if self.scaled else 1.0)
 
     @property
@@ -49,33 +47,23 @@ class SplitScores(Scores):
         """Whether scores are divided by the standard deviation of h(x)."""
         return bool(self.conformity == "scaled")
 
-    @property
-    def _answers(self) -> Any:
-        return answers_of(self.model)
-
-    @property
-    def frame(self) -> Frame | None:
-        """The columns of the outputs, where they were a frame."""
-        answers: Answers = self._answers
-        return answers.frame
-
     def _deviations(self, X: Any) -> Matrix:
-        return np.asarray(np.sqrt(self._answers.variance(X)))
+        return np.asarray(np.sqrt(self.answers.variance(X)))
 
     def _scores(self, X: Any, y: Any) -> Matrix:
         """The score of each pair: a square, or the value of the function."""
         if callable(self.conformity):
-            return scores_of(self.conformity, self._answers.residuals(X, y), X)
-        squares = self._answers.sq_residuals(X, y)
-        return np.asarray(squares / self._answers.variance(X) if self.scaled else squares)
+            return scores_of(self.conformity, self.answers.residuals(X, y), X)
+        squares = self.answers.sq_residuals(X, y)
+        return np.asarray(squares / self.answers.variance(X) if self.scaled else squares)
 
     def counts(self, X: Any, y: Any, candidates: Any = None) -> Matrix:
         """How many scores are smaller than that of (x, y), for each pair."""
         new = self._scores(X, y)
         if self._kept is None:
             return smaller(self.own[None, :], new[:, None])
-        own = excess(self._answers.sq_distances(self._kept[0], candidates), self.own)
-        return smaller(own[None, :], excess(self._answers.sq_distances(X, candidates), new)[:, None])
+        own = excess(self.answers.sq_distances(self._kept[0], candidates), self.own)
+        return smaller(own[None, :], excess(self.answers.sq_distances(X, candidates), new)[:, None])
 
     def candidate_counts(self, X: Any, candidates: Any) -> Iterator[Matrix]:
         """The same for every candidate, an array per input."""
@@ -83,17 +71,17 @@ class SplitScores(Scores):
             yield from self._function_counts(X, candidates)
             return
         if isinstance(candidates, CandidateSets):
-            if not self._answers.embeds:
+            if not self.answers.embeds:
                 raise ValueError("`CandidateSets` need a model of `iokr`; give one list of candidates.")
         else:
             candidates = shared_sequence(candidates)
-        costs = self._answers.sq_distances(X, candidates)
+        costs = self.answers.sq_distances(X, candidates)
         if self._kept is not None:
-            own = excess(self._answers.sq_distances(self._kept[0], candidates), self.own)
+            own = excess(self.answers.sq_distances(self._kept[0], candidates), self.own)
             for row in costs:
                 yield smaller(own[None, :], excess(row, row)[:, None])
             return
-        v = self._answers.variance(X) if self.scaled else np.ones(len(costs))
+        v = self.answers.variance(X) if self.scaled else np.ones(len(costs))
         for row, scale in zip(costs, v, strict=True):
             yield smaller(self.own[None, :], (row / scale)[:, None])
 
@@ -112,18 +100,14 @@ class SplitScores(Scores):
         Q = kth(np.sqrt(self.own), k)
         if self.scaled:
             return np.asarray(Q * self._deviations(X))
-        return np.full(len(self._answers.values(X)), Q)
+        return np.full(len(self.answers.values(X)), Q)
 
     def band(self, X: Any, k: int) -> Matrix:
         """ŷ ± Qσ_t in the numbers of y."""
-        if not self._answers.has_band:
+        if not self.answers.has_band:
             raise ValueError("Outputs known through their kernel have no coordinates to bound; use `predict_set`.")
         half = kth(self._band, k) * self._sigma[None, :]
         if self.scaled:
             half = half * self._deviations(X)[:, None]
-        ends = np.sort(np.stack(self._answers.band(X, half), axis=-1), axis=-1)
-        return ends[:, 0, :] if self._answers.is_single(ends.shape[1]) else ends
-
-    def in_kind(self, values: Matrix) -> Array:
-        """Numbers in the library and the precision of the model."""
-        return self._answers.in_kind(values)
+        ends = np.sort(np.stack(self.answers.band(X, half), axis=-1), axis=-1)
+        return ends[:, 0, :] if self.answers.is_single(ends.shape[1]) else ends
