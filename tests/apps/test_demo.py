@@ -1,4 +1,4 @@
-"""The demo, on a smaller network: its figures are those of the models, and the page shows both networks."""
+"""The demo on a smaller network: its numbers are those of the models, and the page shows both networks."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def test_precision_stands_beside_the_prevalence(report):
 
 def test_the_path_shows_the_choice(report):
     path = report.tables[-1].rows
-    [chosen] = [row for row in path if row[""]]
+    [chosen] = [row for row in path if row["chosen"]]
     best = max(row["leave-one-out AUC-ROC %"] for row in path)  # the choice is a mean over the good ones
     assert best - 1.0 < chosen["leave-one-out AUC-ROC %"] <= best
 

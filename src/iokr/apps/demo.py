@@ -1,4 +1,4 @@
-"""The demo: a network whose links are known for a tenth of the nodes, reconstructed from features of the nodes."""
+"""The demo: a network is reconstructed from features of its nodes and the links between a tenth of them."""
 
 from __future__ import annotations
 
@@ -31,21 +31,22 @@ Matrix = NDArray[np.float64]
 
 FRACTION = 0.1  # of the nodes are labelled
 
-SUPERVISED, SEMI = "IOKR", "IOKR, with unlabelled nodes"
-ANGLE = "the same, ranked by angle"
-GAUSSIAN, COSINE, RIVAL = "similar features, Gaussian", "similar features, cosine", "PKMR"
+SUPERVISED, SEMI = "IOKR", "IOKR, semi-supervised"
+ANGLE = "IOKR, semi-supervised, by angle"
+GAUSSIAN, COSINE = "similarity of features, Gaussian", "similarity of features, cosine"
+BASELINE = "PKMR"
 STYLES: dict[str, tuple[str, str]] = {
     SEMI: (OURS, "-"),
     ANGLE: (OURS, ":"),
     SUPERVISED: (OURS, "--"),
-    RIVAL: (THEIRS, "-"),
+    BASELINE: (THEIRS, "-"),
     COSINE: (MUTED, "--"),
     GAUSSIAN: (MUTED, "-"),
 }
 
 
 def demonstrate(*, seed: int = 0, progress: Progress = silent) -> Report:
-    """`run` on one BLAS thread, which is best for many small matrices; the page says when, where and how long."""
+    """`run` with one BLAS thread, which is fastest for many small matrices, and with information about the run."""
     from threadpoolctl import threadpool_limits
 
     start = perf_counter()
@@ -57,7 +58,7 @@ def demonstrate(*, seed: int = 0, progress: Progress = silent) -> Report:
 def run(*, seed: int = 0, repeat: int | None = None, progress: Progress = silent) -> Report:
     """Reconstruct a network of 700 nodes from the links between 70 of them.
 
-    Metrics are means over so many sets of labelled nodes, 5 if nothing is said; drawings show the first.
+    Metrics are means over `repeat` sets of labelled nodes, by default 5; drawings show the first.
     """
     repeat = repeat or 5
     n_models = len(STYLES) - 1
@@ -75,32 +76,31 @@ def run(*, seed: int = 0, repeat: int | None = None, progress: Progress = silent
     first = draws[0]
     path = _path(first)
     return Report(
-        "A network from a tenth of its nodes",
+        "Network reconstruction from a tenth of the nodes",
         _summary(draws),
         (
             _table(draws),
             _true_figure(first),
             _predicted_figure(first),
-            Text("How well are links ranked?", (_RANKED,)),
+            Text("Ranking of links", (_RANKED,)),
             *_curve_figures(first),
             _settings_table(draws),
-            Text("How were the parameters chosen?", (_CHOSEN,)),
+            Text("Choice of parameters", (_CHOSEN,)),
             _path_figure(first, *path),
             _path_table(first, *path),
         ),
         (
-            "AUC-ROC is the chance that a link is ranked before a pair that is not linked: 50 % by guessing. AUC-PR is "
-            "the mean precision over the list; by guessing it is the prevalence, the fraction of linked pairs.",
-            "Only pairs with at least one node whose links are unknown are evaluated.",
-            f"± is the standard deviation over {repeat} random choices of the labelled nodes; drawings show the first."
-            if repeat > 1
-            else "One random choice of the labelled nodes.",
-            "Links follow hidden positions, which no method sees; they serve to draw the network. The features are a "
-            "noisy view of them, and some features say nothing. Whether two close nodes are linked is partly chance, "
-            f"so even the true distances reach an AUC-PR of {_ceiling(first):.0f} % only.",
+            "AUC-ROC is the probability that a link is ranked before a pair that is not linked; that of a random "
+            "ranking is 50 %. AUC-PR is the average precision; that of a random ranking is the prevalence, the "
+            "fraction of linked pairs.",
+            "Only pairs with at least one new node, whose links are unknown, are evaluated.",
+            f"± is the standard deviation over {repeat} random sets of labelled nodes; drawings show the first.",
+            "Links depend on latent positions, which methods do not see and which are used to draw the network. The "
+            "features are a noisy function of the positions, and some are noise alone. Whether two close nodes are "
+            f"linked is partly random, so even the true distances reach an AUC-PR of {_ceiling(first):.0f} % only.",
             "h(u) is longer where more links are known, so inner products ⟨h(u), h(v)⟩ favour such regions. The angle "
             "between h(u) and h(v) does not; the predicted network is drawn from it.",
-            f"{RIVAL} (Yamanishi and Vert 2007) chooses its parameters by five folds over the labelled nodes.",
+            f"The parameters of {BASELINE} (Yamanishi and Vert 2007) are chosen by five folds of labelled nodes.",
         ),
     )
 
@@ -110,7 +110,7 @@ def run(*, seed: int = 0, repeat: int | None = None, progress: Progress = silent
 
 @dataclass(frozen=True)
 class _Draw:
-    """One choice of labelled nodes, and what the methods made of it."""
+    """A random set of labelled nodes, and the scores of all methods."""
 
     network: CommunityNetwork
     linked: NDArray[np.bool_]
@@ -128,7 +128,7 @@ class _Draw:
 
     @property
     def evaluated(self) -> NDArray[np.bool_]:
-        """Pairs with a node whose links are unknown."""
+        """Pairs with a new node, whose links are unknown."""
         return self.new[:, None] | self.new[None, :]
 
     @property
@@ -137,7 +137,7 @@ class _Draw:
         return self.linked[np.ix_(self.labeled, self.labeled)].astype(float)
 
     def add(self, name: str, model: Any) -> None:
-        """Fit a model and keep its scores."""
+        """Fit a model and store its scores."""
         self.models[name] = model.fit(self.network.X, self.graph, labeled=self.labeled)
         self.scores[name] = np.asarray(model.decision_function())
 
@@ -153,20 +153,20 @@ class _Draw:
 
 
 def _models(draw: _Draw) -> Iterator[tuple[str, Any]]:
-    """The methods by name, cheap ones first."""
+    """The methods by name, fast ones first."""
     X = draw.network.X
     gamma = float(RBF().fit(X[draw.labeled]).gamma_)
     kernels = [RBF(gamma * width) for width in WIDTHS]
     yield GAUSSIAN, Naive(RBF(gamma))
     yield COSINE, Naive(Cosine())
-    yield RIVAL, _best_pkmr(draw, kernels)
+    yield BASELINE, _best_pkmr(draw, kernels)
     yield SUPERVISED, LinkPredictorCV(kernels, alphas=ALPHAS)
     manifold = Laplacian(n_neighbors=NEIGHBORS)
     yield SEMI, LinkPredictorCV(kernels, alphas=ALPHAS, manifold=manifold, manifold_weights=STRENGTHS)
 
 
 def _best_pkmr(draw: _Draw, kernels: list[RBF]) -> PKMR:
-    """The kernel and penalty that rank best in five folds over the labelled nodes."""
+    """The best kernel and penalty in five folds of labelled nodes."""
     X = draw.network.X[draw.labeled]
 
     def score(model: PKMR) -> float:
@@ -194,7 +194,7 @@ def _percent(draws: list[_Draw], name: str, measure: str, where: str = "evaluate
 
 
 def _ceiling(draw: _Draw) -> float:
-    """AUC-PR in percent of the true distances."""
+    """AUC-PR in percent of a ranking by the true distances."""
     squares = ((draw.network.positions[:, None, :] - draw.network.positions[None, :, :]) ** 2).sum(axis=2)
     return 100 * pair_metrics(draw.linked, -squares, where=draw.evaluated)["average_precision"]
 
@@ -217,7 +217,7 @@ def _table(draws: list[_Draw]) -> Table:
             }
         )
     n, known = len(draws[0].new), len(draws[0].labeled)
-    title = f"Links among {n} nodes, known for {known} of them; {prevalence:.1f} % of the pairs are linked"
+    title = f"Links among {n} nodes, known between {known} of them; {prevalence:.1f} % of the pairs are linked"
     return Table(title, rows, our_rows=tuple(i for i, name in enumerate(STYLES) if name in (SEMI, ANGLE, SUPERVISED)))
 
 
@@ -232,22 +232,23 @@ def _settings_table(draws: list[_Draw]) -> Table:
         for where in ("labelled–new", "new–new")
         for name in STYLES
     ]
-    note = "A new node is one whose links are unknown; by far the most pairs are of two new nodes."
-    return Table("Pairs of a labelled and a new node, and of two new nodes, apart", rows, note=note, folded=True)
+    note = "New nodes are those whose links are unknown; most pairs are new–new."
+    return Table("Labelled–new and new–new pairs separately", rows, note=note, folded=True)
 
 
 # ---------------------------------------------------------------------------------------------------------------- text
 
 _RANKED = (
-    "Every pair of nodes gets a score; links should come first. One curve tells how many links are found at the price "
-    "of how many false alarms, the other how many of the first pairs are links. The thin lines are guessing."
+    "Pairs of nodes are ranked by their scores. The first curve shows the fraction of links found against the "
+    "fraction of false alarms, the second the fraction of links among the first pairs. The thin lines are a random "
+    "ranking."
 )
 _CHOSEN = (
-    "Bandwidth, `alpha` and the weight of the unlabelled nodes are chosen by the AUC of leave-one-out scores between "
-    "labelled nodes, which come in closed form. With few links the largest AUC is partly noise: `alpha` is a mean of "
-    "those whose AUC is within that noise of the largest, so the dot need not be the top. The kernel between nodes "
-    "still knows the links of the node left out, so the level of this curve is optimistic; it serves to choose. The "
-    "AUC on the pairs to be found was not used."
+    "Bandwidth, `alpha` and the manifold weight are chosen by the AUC of leave-one-out scores between labelled nodes, "
+    "in closed form. With few links the largest AUC is partly noise: `alpha` is an average of the values whose AUC is "
+    "within that noise of the largest, so the dot need not be at the maximum. Caveat: the output kernel contains the "
+    "links of the node that is left out, so the level of the leave-one-out curve is optimistic. The AUC on held-out "
+    "pairs is not used."
 )
 
 
@@ -256,11 +257,10 @@ def _summary(draws: list[_Draw]) -> str:
     n, known = len(first.new), int(first.graph.sum() / 2)
     ours, alone = _percent(draws, SEMI, "roc_auc").mean, _percent(draws, SUPERVISED, "roc_auc").mean
     naive = _percent(draws, COSINE, "roc_auc").mean
-    links = f"{known} links between {len(first.labeled)} nodes" + (" (in the first draw)" if len(draws) > 1 else "")
+    links = f"{known} links between {len(first.labeled)} of them{' (in the first draw)' if len(draws) > 1 else ''}"
     return (
-        f"{links} and the features of {n} nodes are given; the other links are to be found. IOKR ranks a link before "
-        f"another pair {ours:.0f} % of the time ({alone:.0f} % without the features of unlabelled nodes), similarity "
-        f"of features {naive:.0f} %."
+        f"Given are the features of {n} nodes and the {links}. Semi-supervised IOKR ranks a link before another pair "
+        f"with probability {ours:.0f} % (supervised: {alone:.0f} %), similarity of features with {naive:.0f} %."
     )
 
 
@@ -273,11 +273,11 @@ def _true_figure(draw: _Draw) -> Figure:
     return draw_network(
         draw.network.positions,
         {"hidden": pairs[~known], "known": pairs[known]},
-        names={"hidden": "to be found", "known": "known", "stressed": "labelled"},
+        names={"hidden": "held out", "known": "known", "stressed": "labelled"},
         classes=draw.network.communities,
         stressed=~draw.new,
         caption=f"The true network: {len(pairs)} links, of which {known.sum()} are known. Colours are communities, "
-        "which no method is given.",
+        "which methods do not see.",
     )
 
 
@@ -293,12 +293,17 @@ def _predicted_figure(draw: _Draw) -> Figure:
     return draw_network(
         draw.network.positions,
         {"wrong": pairs[~right], "right": pairs[right], "known": known[~draw.evaluated[known[:, 0], known[:, 1]]]},
-        names={"right": "found, is a link", "wrong": "found, is none", "known": "known", "stressed": "labelled"},
+        names={
+            "right": "predicted, linked",
+            "wrong": "predicted, not linked",
+            "known": "known",
+            "stressed": "labelled",
+        },
         classes=draw.network.communities,
         stressed=~draw.new,
         caption=f"The predicted network, nodes in the same places: the {top} best pairs, as many as the density among "
-        f"labelled nodes suggests. {100 * right.mean():.0f} % of them are links (by guessing "
-        f"{100 * draw.metrics(SEMI)['prevalence']:.1f} %), {100 * same:.0f} % stay within a community.",
+        f"labelled nodes suggests. {100 * right.mean():.0f} % of them are links (random pairs: "
+        f"{100 * draw.metrics(SEMI)['prevalence']:.1f} %), {100 * same:.0f} % are within a community.",
     )
 
 
@@ -311,8 +316,7 @@ def _curve_figures(draw: _Draw) -> tuple[Figure, Figure]:
 
 
 def _path(draw: _Draw) -> tuple[Matrix, list[float]]:
-    """Leave-one-out AUC over alpha at the chosen kernel and manifold_weight, and AUC on the evaluated pairs, in
-    percent."""
+    """Leave-one-out AUC over alpha at the chosen kernel and manifold weight, and AUC on held-out pairs, in percent."""
     chosen = draw.models[SEMI]
     kernel, manifold_weight, _ = chosen.best_index_
     manifold = Laplacian(chosen.manifold_weight_, n_neighbors=NEIGHBORS)
@@ -324,23 +328,20 @@ def _path(draw: _Draw) -> tuple[Matrix, list[float]]:
 def _path_figure(draw: _Draw, loo: Matrix, held_out: list[float]) -> Figure:
     alone = draw.models[SUPERVISED]
     chosen = draw.models[SEMI]
+    supervised = 100 * alone.scores_[alone.best_index_[0]]
 
     def draw_path(canvas: Canvas) -> None:
         axes = canvas.subplots()
-        axes.semilogx(ALPHAS, loo, color=OURS, label="leave-one-out, with unlabelled nodes")
-        axes.semilogx(
-            ALPHAS, 100 * alone.scores_[alone.best_index_[0]], "--", color=OURS, label="leave-one-out, without"
-        )
-        axes.semilogx(ALPHAS, held_out, "-.", color=THEIRS, label="pairs to be found, with unlabelled nodes")
-        for model, path, label in ((chosen, loo, "chosen"), (alone, 100 * alone.scores_[alone.best_index_[0]], None)):
-            height = np.interp(np.log(model.alpha_), np.log(ALPHAS), path)  # between two values that were tried
+        axes.semilogx(ALPHAS, loo, color=OURS, label="leave-one-out, semi-supervised")
+        axes.semilogx(ALPHAS, supervised, "--", color=OURS, label="leave-one-out, supervised")
+        axes.semilogx(ALPHAS, held_out, "-.", color=THEIRS, label="held-out pairs, semi-supervised")
+        for model, path, label in ((chosen, loo, "chosen"), (alone, supervised, None)):
+            height = np.interp(np.log(model.alpha_), np.log(ALPHAS), path)  # alpha_ lies between values of the grid
             axes.plot(model.alpha_, height, "o", color=INK, label=label)
         axes.set(xlabel="alpha", ylabel="AUC-ROC (%)")
         canvas.legend(loc="outside upper center", ncols=1)
 
-    caption = (
-        f"The leave-one-out path: AUC over `alpha` at the chosen bandwidth and weight; alpha = {chosen.alpha_:.3g}."
-    )
+    caption = f"AUC against `alpha` at the chosen bandwidth and manifold weight; alpha = {chosen.alpha_:.3g} is chosen."
     return plot(draw_path, caption=caption, size=(4.8, 4.4))
 
 
@@ -350,9 +351,9 @@ def _path_table(draw: _Draw, loo: Matrix, held_out: list[float]) -> Table:
         {
             "alpha": alpha,
             "leave-one-out AUC-ROC %": float(loo[i]),
-            "pairs to be found, AUC-ROC %": held_out[i],
-            "": "← chosen" if i == chosen else "",
+            "held-out pairs, AUC-ROC %": held_out[i],
+            "chosen": i == chosen,
         }
         for i, alpha in enumerate(ALPHAS)
     ]
-    return Table("The path of alpha, with unlabelled nodes", rows, ours=("leave-one-out AUC-ROC %",), folded=True)
+    return Table("AUC against alpha, semi-supervised", rows, ours=("leave-one-out AUC-ROC %",), folded=True)

@@ -18,7 +18,7 @@ from iokr.apps.readers.edge_files import read_edges
 from iokr.apps.readers.file_table import Cells, FileTable
 from iokr.apps.readers.in_memory import as_edges, as_ids, as_table
 from iokr.apps.readers.layouts import Layout
-from iokr.apps.readers.node_files import rejected
+from iokr.apps.readers.network_files import links_between
 
 __all__ = ["as_tables", "read"]
 
@@ -252,43 +252,21 @@ def _by_column(table: FileTable, nodes: Nodes) -> tuple[Nodes, Nodes, list[Rejec
 
 
 def _links_across(table: FileTable, rows: Nodes, columns: Nodes) -> tuple[csr_array, list[Rejection]]:
-    """Links between rows and columns, in either order of the two ends, and what is not one."""
-    at, to = ({one: i for i, one in enumerate(nodes.ids.tolist())} for nodes in (rows, columns))
-    both = sorted(set(at) & set(to))
-    if both:
-        raise ValueError(f"{both[0]!r} is a node and a partner; ids of two kinds of nodes must differ.")
-    weights = table.values[:, 0] if table.values.shape[1] else np.ones(len(table.text))
-    links = np.zeros((len(at), len(to)))
-    rejections: list[Rejection] = []
-    for i, (a, b) in enumerate(table.text.tolist()):
-        if not np.isfinite(weights[i]) or weights[i] < 0:
-            raise ValueError(f"{table.at(i)}, column weight: expected a number of at least 0, got {weights[i]:g}.")
-        if a in to and b in at:
-            a, b = b, a
-        reason = ""
-        action = "left out"
-        if a in at and b in to:
-            if links[at[a], to[b]]:
-                reason, action = "duplicate", "counted once"
-            elif weights[i] == 0:
-                reason, action = "weight 0", "taken as no link"
-            else:
-                links[at[a], to[b]] = 1.0
-        elif {a, b} <= set(at) or {a, b} <= set(to):
-            reason = "two nodes of one kind"
-        elif i == 0 and a not in at and b not in to and not table.head:
-            reason, action = "names no node", "taken for a header"
-        else:
-            reason = "unknown node"
-        if reason:
-            rejections.append(rejected(table, i, "edge", a, b, reason, action))
-    if not links.any():
+    """Links between rows and columns, in either order of the two ends, and the rejected rows."""
+    names = [*rows.ids.tolist(), *columns.ids.tolist()]
+    n = len(rows.ids)
+    at = {name: i for i, name in enumerate(names)}
+    if len(at) < len(names):
+        both = next(name for name in names[n:] if name in names[:n])
+        raise ValueError(f"{both!r} is a node and a partner; ids of two kinds of nodes must differ.")
+    links, rejections = links_between(table, table.text, at, (*rows.rejections, *columns.rejections), n)
+    if not links:
         raise ValueError(
-            f"{table.name}: none of its {len(table.text)} rows joins a node like {str(rows.ids[0])!r} and a partner "
-            f"like {str(columns.ids[0])!r}; it begins with {' '.join(table.text[0])!r:.60}."
+            f"{table.name}: none of its {len(table.text)} rows joins a node like {names[0]!r} and a partner like "
+            f"{names[n]!r}; it begins with {' '.join(table.text[0])!r:.60}."
         )
-    if links.all():
-        raise ValueError(
-            f"{table.name}: every node is linked with every partner; there is nothing to learn or to find."
-        )
-    return csr_array(links), rejections
+    shape = (n, len(columns.ids))
+    if len(links) == n * shape[1]:
+        raise ValueError(f"{table.name}: every node is linked with every partner; there is nothing to predict.")
+    i, j = np.array(list(links)).T
+    return csr_array((np.ones(len(links)), (i, j - n)), shape=shape), rejections

@@ -24,7 +24,7 @@ from iokr.datasets.edges import adjacency_of
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["NetworkFiles", "alike", "read_network"]
+__all__ = ["NetworkFiles", "alike", "links_between", "read_network"]
 
 _MIN_BIPARTITE = 20  # links from which two columns without a common node are unlikely by chance
 _HEADERS = frozenset({"id", "ids", "node", "nodes", "name"})  # of a list of ids
@@ -162,7 +162,7 @@ def read_network(
     if by_position or found.numbered:
         _check_from_zero(table, found)
     ends = _ids_of_rows(table, found) if by_position else table.text
-    links, rejections = _links(table, ends, at, found)
+    links, rejections = links_between(table, ends, at, found.rejections)
     if not links:
         raise ValueError(_why_no_links(table, ends, found, rejections))
     chosen, not_chosen = _labeled(labeled, links, at)
@@ -220,12 +220,19 @@ def _check_from_zero(table: FileTable, nodes: Nodes) -> None:
 # --------------------------------------------------------------------------------------------------------------- links
 
 
-def _links(
-    table: FileTable, ends: NDArray[np.str_], at: Mapping[str, int], nodes: Nodes
+def links_between(
+    table: FileTable,
+    ends: NDArray[np.str_],
+    at: Mapping[str, int],
+    rejected_nodes: Iterable[Rejection],
+    n_rows: int | None = None,
 ) -> tuple[Links, list[Rejection]]:
-    """The links between known nodes, each once, and the rejected rows."""
+    """The links between known nodes, each once, and the rejected rows.
+
+    With two kinds of nodes, the first `n_rows` are of one kind, and links within a kind are rejected.
+    """
     weights = _weights(table)
-    unknown = _UnknownNodes(at, nodes)
+    unknown = _UnknownNodes(at, rejected_nodes)
     first_rows: dict[tuple[str, str], int] = {}
     links: Links = {}
     rejections = []
@@ -246,6 +253,8 @@ def _links(
                 action = "taken for a header"
             else:
                 reason, detail = unknown.reason(source, target)
+        elif n_rows is not None and (at[source] < n_rows) == (at[target] < n_rows):
+            reason = "two nodes of one kind"
         elif weights[i] == 0:
             reason = "weight 0"
             action = "taken as no link"
@@ -288,9 +297,9 @@ def _duplicate(
 class _UnknownNodes:
     """Why an end of a link is not a known node."""
 
-    def __init__(self, at: Mapping[str, int], nodes: Nodes) -> None:
+    def __init__(self, at: Mapping[str, int], rejected_nodes: Iterable[Rejection]) -> None:
         self._at = at
-        self._left_out = {r.source for r in nodes.rejections if r.action == "left out"}
+        self._left_out = {r.source for r in rejected_nodes if r.action == "left out"}
         self._similar = {alike(name): name for name in at}
 
     def is_header(self, source: str, target: str, table: FileTable) -> bool:
