@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from iokr._validation.arguments import check_integer, check_number, check_numbers
-from iokr.chem.spectra import MassSpectra, MassSpectrum, read_spectra
+from iokr._validation.arguments import check_integer, check_number
+from iokr.chem.spectra import MassSpectra, MassSpectrum, check_pairs, read_spectra
 
 __all__ = ["Cleaning"]
 
@@ -75,10 +75,7 @@ class Cleaning:
 
     def peaks(self, mz: Any, intensity: Any, precursor_mz: float | None = None) -> tuple[np.ndarray, np.ndarray]:
         """(mz, intensity) of raw peaks, in any order and with any numbers."""
-        places = check_numbers(mz, "mz")
-        heights = check_numbers(intensity, "intensity")
-        if places.ndim != 1 or places.shape != heights.shape:
-            raise ValueError(f"`mz` and `intensity` must have equal length, got {places.shape} and {heights.shape}.")
+        places, heights = check_pairs(mz, intensity)
         valid = np.isfinite(places) & np.isfinite(heights) & (places > 0) & (heights > 0)
         if precursor_mz is not None and np.isfinite(precursor_mz):
             valid &= ~(places > precursor_mz + self.above_precursor)

@@ -58,18 +58,22 @@ def parse_formula(text: str) -> dict[str, int]:
             if len(levels) < 2:
                 raise ValueError(f"the formula {text!r:.60} has a closing bracket without an opening one.")
             inner = levels.pop()
-            times = _count(found.group(6), text)
-            for element, count in inner.items():
-                levels[-1][element] = levels[-1].get(element, 0) + times * count
+            _add(inner, levels[-1], _count(found.group(6), text))
         else:
             element = found.group(2) or found.group(4)
             count = _count(found.group(3) or found.group(5), text)
             if element not in MASSES:
                 raise ValueError(f"the formula {text!r:.60} has the unknown element {element!r}.")
-            levels[-1][element] = levels[-1].get(element, 0) + count
+            _add({element: count}, levels[-1], 1)
     if len(levels) > 1 or not levels[0]:
         raise ValueError(f"a formula must name at least one element and close its brackets, got {text!r:.60}.")
     return {element: count for element, count in levels[0].items() if count}
+
+
+def _add(inner: dict[str, int], outer: dict[str, int], times: int) -> None:
+    """Add counts of elements, `times` times."""
+    for element, count in inner.items():
+        outer[element] = outer.get(element, 0) + times * count
 
 
 def _count(digits: str | None, text: str) -> int:

@@ -87,10 +87,12 @@ class PeakCosine(Component):
         scores = np.zeros((len(R), len(S)))
         counts = np.zeros((len(R), len(S)), dtype=np.intp)
         longest = 2 * max(int(R.lengths.max(initial=0)), 1) * max(int(S.lengths.max(initial=0)), 1)
-        room = np.empty(longest), np.empty((longest, 2), dtype=np.intp)
+        products = np.empty(longest)  # of the matching pairs of two spectra
+        pairs = np.empty((longest, 2), dtype=np.intp)
         loop = compiled(_match_all) or _match_all
-        left, right = ((T.mz, _unit_weights(T, self.power), T.indptr, T.precursor_mz) for T in (R, S))
-        loop(*left, *right, float(self.tolerance), bool(self.shifted), *room, scores, counts)
+        left = (R.mz, _unit_weights(R, self.power), R.indptr, R.precursor_mz)
+        right = (S.mz, _unit_weights(S, self.power), S.indptr, S.precursor_mz)
+        loop(*left, *right, float(self.tolerance), bool(self.shifted), products, pairs, scores, counts)
         return scores, counts
 
 
@@ -126,15 +128,20 @@ def _match_all(
                         product = w[p] * v[q]
                         k = n  # insertion sort: the largest product first, ties in the order of peaks
                         while k > 0 and products[k - 1] < product:
-                            products[k], pairs[k, 0], pairs[k, 1] = products[k - 1], pairs[k - 1, 0], pairs[k - 1, 1]
+                            products[k] = products[k - 1]
+                            pairs[k, 0] = pairs[k - 1, 0]
+                            pairs[k, 1] = pairs[k - 1, 1]
                             k -= 1
-                        products[k], pairs[k, 0], pairs[k, 1] = product, p, q
+                        products[k] = product
+                        pairs[k, 0] = p
+                        pairs[k, 1] = q
                         n += 1
                         q += 1
             total = 0.0
             matched = 0
             for k in range(n):
-                p, q = pairs[k, 0], pairs[k, 1] + len(mz)
+                p = pairs[k, 0]
+                q = pairs[k, 1] + len(mz)
                 if used[p] == 0 and used[q] == 0:
                     used[p] = 1
                     used[q] = 1

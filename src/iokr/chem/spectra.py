@@ -11,9 +11,10 @@ from iokr._array import is_array, to_numpy
 from iokr._validation.arguments import check_number, check_numbers
 from iokr.data.objects import BadObject, BadObjectType, as_objects, n_objects
 
-__all__ = ["MassSpectra", "MassSpectrum", "read_spectra", "sorted_peaks"]
+__all__ = ["MassSpectra", "MassSpectrum", "check_pairs", "read_spectra"]
 
-_PEAKS = {"mz": ("mz", "mzs", "m/z array"), "intensity": ("intensity", "intensities", "intensity array")}
+_MZ = ("mz", "mzs", "m/z array")  # keys of dictionaries
+_INTENSITY = ("intensity", "intensities", "intensity array")
 _PRECURSOR = ("precursor_mz", "precursor")
 
 
@@ -44,7 +45,7 @@ class MassSpectrum:
     ) -> None:
         if metadata is not None and not isinstance(metadata, Mapping):
             raise TypeError(f"`metadata` must be a dictionary, got {metadata!r:.60}.")
-        self.mz, self.intensity = sorted_peaks(mz, intensity)
+        self.mz, self.intensity = _sorted_peaks(mz, intensity)
         self.precursor_mz = _precursor(precursor_mz)
         self.metadata: dict[str, Any] = dict(metadata or {})
 
@@ -92,37 +93,31 @@ class MassSpectra:
     """
 
     def __init__(self, mz: Any, intensity: Any, indptr: Any, precursor_mz: Any = None, metadata: Any = None) -> None:
-        self.mz = check_numbers(mz, "mz")
-        self.intensity = check_numbers(intensity, "intensity")
-        ends = check_numbers(indptr, "indptr")
-        if self.mz.ndim != 1 or self.mz.shape != self.intensity.shape:
-            raise ValueError(
-                f"`mz` and `intensity` must have equal length, got shapes {self.mz.shape} and {self.intensity.shape}."
-            )
-        whole = ends.ndim == 1 and len(ends) > 0 and ends[0] == 0 and ends[-1] == len(self.mz)
-        if not whole or np.any(np.diff(ends) < 0) or np.any(ends != np.floor(ends)):
-            raise ValueError(f"`indptr` must rise from 0 to the number of peaks, {len(self.mz)}.")
-        self.indptr = ends.astype(np.intp)
+        self.mz, self.intensity = check_pairs(mz, intensity)
         _check_peaks(self.mz, self.intensity)
-        falls = np.flatnonzero(np.diff(self.mz) < 0) + 1
-        inside = np.setdiff1d(falls, self.indptr)
-        if len(inside):
-            row = int(np.searchsorted(self.indptr, inside[0], side="right")) - 1
-            raise BadObject("Spectrum", row, " has descending m/z; sort its peaks by m/z.")
-        n = len(self.indptr) - 1
-        self.precursor_mz = np.full(n, np.nan) if precursor_mz is None else check_numbers(precursor_mz, "precursor_mz")
-        if self.precursor_mz.shape != (n,):
-            raise ValueError(
-                f"`precursor_mz` must have {n} entries, one per spectrum, got shape {self.precursor_mz.shape}."
-            )
-        known = self.precursor_mz[~np.isnan(self.precursor_mz)]
-        if np.any(known <= 0) or not np.all(np.isfinite(known)):
-            raise ValueError("`precursor_mz` must have positive numbers, NaN where it is missing.")
+        self.indptr = self._checked_indptr(indptr)
+        n = len(self)
+        self.precursor_mz = np.full(n, np.nan)
+        if precursor_mz is not None:
+            self.precursor_mz = _precursors(precursor_mz, n)
         if metadata is not None and not isinstance(metadata, (list, tuple, np.ndarray)):
             raise TypeError(f"`metadata` must have {n} dictionaries, one per spectrum, got {metadata!r:.60}.")
         self.metadata = as_objects([{} for _ in range(n)] if metadata is None else np.atleast_1d(metadata))
         if len(self.metadata) != n or not all(isinstance(entry, Mapping) for entry in self.metadata):
             raise ValueError(f"`metadata` must have {n} dictionaries, one per spectrum.")
+
+    def _checked_indptr(self, indptr: Any) -> np.ndarray:
+        """Places of the first peaks, between which m/z are ascending."""
+        ends = check_numbers(indptr, "indptr")
+        whole = ends.ndim == 1 and len(ends) > 0 and ends[0] == 0 and ends[-1] == len(self.mz)
+        if not whole or np.any(np.diff(ends) < 0) or np.any(ends != np.floor(ends)):
+            raise ValueError(f"`indptr` must rise from 0 to the number of peaks, {len(self.mz)}.")
+        starts = ends.astype(np.intp)
+        descents = np.setdiff1d(np.flatnonzero(np.diff(self.mz) < 0) + 1, starts)
+        if len(descents):
+            row = int(np.searchsorted(starts, descents[0], side="right")) - 1
+            raise BadObject("Spectrum", row, " has descending m/z; sort its peaks by m/z.")
+        return starts
 
     @property
     def shape(self) -> tuple[int]:
@@ -209,12 +204,7 @@ def _from_object(x: Any) -> MassSpectrum:
     if hasattr(x, "peaks") and hasattr(x, "metadata"):
         return MassSpectrum(x.peaks.mz, x.peaks.intensities, *_ion(dict(x.metadata)))
     if isinstance(x, Mapping):
-        found = {name: next((x[k] for k in keys if k in x), None) for name, keys in _PEAKS.items()}
-        if found["mz"] is None or found["intensity"] is None:
-            raise TypeError(f"a dictionary must have `mz` and `intensity`, got {', '.join(map(str, x))!r:.60}.")
-        taken = {k for keys in _PEAKS.values() for k in keys} | {"metadata"}
-        known = {k: v for k, v in x.items() if k not in taken} | dict(x.get("metadata") or {})
-        return MassSpectrum(found["mz"], found["intensity"], *_ion(known))
+        return _from_mapping(x)
     if isinstance(x, (tuple, list)) or is_array(x):
         parts = list(to_numpy(x)) if is_array(x) else list(x)
         if len(parts) in (2, 3) and np.ndim(parts[0]) == 1:
@@ -225,18 +215,33 @@ def _from_object(x: Any) -> MassSpectrum:
     )
 
 
+def _from_mapping(x: Mapping[str, Any]) -> MassSpectrum:
+    mz = next((x[key] for key in _MZ if key in x), None)
+    intensity = next((x[key] for key in _INTENSITY if key in x), None)
+    if mz is None or intensity is None:
+        raise TypeError(f"a dictionary must have `mz` and `intensity`, got {', '.join(map(str, x))!r:.60}.")
+    others = {key: value for key, value in x.items() if key not in (*_MZ, *_INTENSITY, "metadata")}
+    return MassSpectrum(mz, intensity, *_ion({**others, **(x.get("metadata") or {})}))
+
+
 def _ion(metadata: dict[str, Any]) -> tuple[float | None, dict[str, Any]]:
     """(precursor_mz, the other metadata)."""
-    values = [metadata[k] for k in _PRECURSOR if metadata.get(k) is not None]
-    return (values[0] if values else None), {k: v for k, v in metadata.items() if k not in _PRECURSOR}
+    ion = next((metadata[key] for key in _PRECURSOR if metadata.get(key) is not None), None)
+    return ion, {key: value for key, value in metadata.items() if key not in _PRECURSOR}
 
 
-def sorted_peaks(mz: Any, intensity: Any) -> tuple[np.ndarray, np.ndarray]:
-    """(mz, intensity), checked, in ascending order, without peaks of intensity 0."""
+def check_pairs(mz: Any, intensity: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Two lists of numbers of equal length."""
     places = check_numbers(mz, "mz")
     heights = check_numbers(intensity, "intensity")
     if places.ndim != 1 or places.shape != heights.shape:
         raise ValueError(f"`mz` and `intensity` must have equal length, got {places.shape} and {heights.shape}.")
+    return places, heights
+
+
+def _sorted_peaks(mz: Any, intensity: Any) -> tuple[np.ndarray, np.ndarray]:
+    """(mz, intensity), checked, in ascending order, without peaks of intensity 0."""
+    places, heights = check_pairs(mz, intensity)
     positive = heights != 0
     if not positive.all():
         places = places[positive]
@@ -263,6 +268,17 @@ def _precursor(value: Any) -> float | None:
     if value is None or (isinstance(value, (float, np.floating)) and np.isnan(value)):
         return None
     return check_number(value, "precursor_mz", minimum=0.0, strict=True)
+
+
+def _precursors(values: Any, n: int) -> np.ndarray:
+    """n values of m/z, NaN where they are missing."""
+    found = check_numbers(values, "precursor_mz")
+    if found.shape != (n,):
+        raise ValueError(f"`precursor_mz` must have {n} entries, one per spectrum, got shape {found.shape}.")
+    present = found[~np.isnan(found)]
+    if np.any(present <= 0) or not np.all(np.isfinite(present)):
+        raise ValueError("`precursor_mz` must have positive numbers, NaN where it is missing.")
+    return found
 
 
 def _made(mz: np.ndarray, intensity: np.ndarray, precursor_mz: float | None, metadata: Any) -> MassSpectrum:

@@ -83,20 +83,30 @@ def read_candidate_lists(
     if candidates is None and database is None:
         return CandidateLists([[] for _ in files.ids])
     check_given(candidates, database)
-    source = database if candidates is None else candidates
-    source = Path(source) if isinstance(source, str) else source
-    lists: list[Sequence[Candidate]]
     if candidates is not None:
+        source = Path(candidates) if isinstance(candidates, str) else candidates
         found = read_candidates(source, files)
-        rejections = list(found.rejections)
         lists = [found.sets.get(name, []) for name in files.ids]
         note = f"Candidates are taken from {name_of(source)}."
-    else:
-        table = read_database(source, structures.known)
-        rejections = list(table.rejections)
-        lists = [_matches(table, files, i, match, ppm, adduct, rejections) for i in range(len(files.spectra))]
-        how = "the same formula" if match == "formula" else f"a mass within {ppm:g} ppm of the precursor's"
-        note = f"Candidates are the molecules of {name_of(source)} with {how}."
+        return _parsed(lists, files, structures, list(found.rejections), source, note)
+    source = Path(database) if isinstance(database, str) else database
+    table = read_database(source, structures.known)
+    rejections = list(table.rejections)
+    lists = [_matches(table, files, i, match, ppm, adduct, rejections) for i in range(len(files.spectra))]
+    how = "the same formula" if match == "formula" else f"a mass within {ppm:g} ppm of the precursor's"
+    note = f"Candidates are the molecules of {name_of(source)} with {how}."
+    return _parsed(lists, files, structures, rejections, source, note)
+
+
+def _parsed(
+    lists: list[list[Candidate]],
+    files: SpectraFiles,
+    structures: Structures,
+    rejections: list[Rejected],
+    source: Any,
+    note: str,
+) -> CandidateLists:
+    """The lists with structures in place of texts."""
     structures.known.read(candidate.smiles for listed in lists for candidate in listed)
     molecules = []
     for i, listed in enumerate(lists):

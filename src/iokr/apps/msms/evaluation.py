@@ -15,7 +15,7 @@ from iokr.apps.msms.checkpoint import Checkpoint
 from iokr.apps.msms.evaluation_result import EvaluationResult
 from iokr.apps.msms.folds import fold_numbers
 from iokr.apps.msms.library import KnownGram, Library, check_options, read_library
-from iokr.apps.msms.out_of_fold import Baselines, OutOfFold, Scores, out_of_fold
+from iokr.apps.msms.out_of_fold import Baselines, Confidence, OutOfFold, Scores, out_of_fold
 from iokr.apps.msms.stages import Stages
 from iokr.apps.report import Progress, silent
 from iokr.chem.similarities import cosine, modified_cosine
@@ -155,7 +155,8 @@ def evaluate(
             total=total,
         )
         done += len(numbers)
-    return EvaluationResult(library, found, delta, seed, stages.info(library.paths, seed))
+    calibration = {group: Confidence(scores, library.identities, method) for group, scores in found.items()}
+    return EvaluationResult(library, found, calibration, delta, seed, stages.info(library.paths, seed))
 
 
 def _baselines(library: Library, seed: int) -> Baselines:

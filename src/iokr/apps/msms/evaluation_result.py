@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +60,8 @@ class EvaluationResult:
         The spectra, their candidates and the model.
     found : mapping of str to OutOfFold
         Scores by the groups that folds keep together: "inchikey14" first, then larger groups.
+    calibration : mapping of str to Confidence
+        Probabilities and prediction sets, by the same groups.
     delta : float
         The level of the prediction sets.
     seed : int
@@ -70,6 +71,7 @@ class EvaluationResult:
 
     library: Library
     found: Mapping[str, OutOfFold]
+    calibration: Mapping[str, Confidence]
     delta: float
     seed: int
     info: Mapping[str, Any]
@@ -88,11 +90,6 @@ class EvaluationResult:
         """Spectra with several candidates, or whose truth is not among them."""
         return len(self.by_molecule.rows) + self.by_molecule.absent
 
-    @cached_property
-    def _confidence(self) -> dict[str, Confidence]:
-        identities = self.library.identities
-        return {group: Confidence(found, identities, self.library.method) for group, found in self.found.items()}
-
     # ------------------------------------------------------------------------------------------------------- as tables
 
     @property
@@ -110,7 +107,7 @@ class EvaluationResult:
     def confidence(self) -> pd.DataFrame:
         """A row for each kind of folds: calibration error, and coverage and size of the prediction sets."""
         return frame_of(
-            [{"folds by": GROUPS[group], **part.row(self.delta)} for group, part in self._confidence.items()]
+            [{"folds by": GROUPS[group], **part.row(self.delta)} for group, part in self.calibration.items()]
         )
 
     @property
@@ -169,7 +166,8 @@ class EvaluationResult:
 
     def _subsets(self) -> dict[str, NDArray[Any]]:
         """Which queries belong to each subset."""
-        found, spectra = self.by_molecule, self.library.files.spectra
+        found = self.by_molecule
+        spectra = self.library.files.spectra
         sizes = np.array([len(self.library.candidates.lists[i]) for i in found.rows])
         peaks = spectra.lengths[found.rows]
         mass = spectra.precursor_mz[found.rows]
@@ -210,8 +208,9 @@ class EvaluationResult:
         spreadsheet_safe : bool, default=False
             Put an apostrophe before texts that a spreadsheet would execute.
         """
-        library, found = self.library, self.by_molecule
-        confidence = next(iter(self._confidence.values()))
+        library = self.library
+        found = self.by_molecule
+        confidence = next(iter(self.calibration.values()))
         methods = records(self.methods)
         drawn = self._cards(confidence, pages)
         missed = [Text("Queries with the worst ranks")] if drawn else []
@@ -276,7 +275,8 @@ class EvaluationResult:
 
     def _cards(self, confidence: Confidence, pages: int) -> list[Card]:
         """The queries with the worst ranks, each with the most similar spectrum of another fold."""
-        found, library = self.by_molecule, self.library
+        found = self.by_molecule
+        library = self.library
         ranks = found.ranks(library.method)
         worst = [int(k) for k in np.argsort(-ranks, kind="stable")[:pages] if ranks[k] > 1]
         if not worst:
@@ -354,7 +354,8 @@ def _curve(found: OutOfFold) -> Figure:
 
 
 def _reliability(confidence: Confidence) -> Figure:
-    p, right = confidence.best, confidence.right
+    p = confidence.best
+    right = confidence.right
 
     def draw(canvas: Canvas) -> None:
         axes = canvas.subplots()

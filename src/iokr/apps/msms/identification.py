@@ -209,7 +209,8 @@ class Ranker:
 
     def answers(self, rows: Sequence[int]) -> list[dict[str, Any]]:
         """For each query its best candidates with scores, probabilities and evidence."""
-        model, forward = self.model, self.model.identification.forward_
+        model = self.model
+        forward = model.identification.forward_
         X = self.files.spectra[np.array(rows, dtype=np.intp)]
         sets, identities = self.candidates.sets(rows, self.structures)
         best = BEST if self.reranks else None

@@ -206,10 +206,12 @@ class IdentificationResult:
         spreadsheet_safe : bool, default=False
             Put an apostrophe before texts that a spreadsheet would execute.
         """
-        table, spectra = self.table, self.spectra
+        table = self.table
+        spectra = self.spectra
         rows = records(spectra)
         if sirius_columns:
-            table, spectra = (frame.rename(columns=_SIRIUS) for frame in (table, spectra))
+            table = table.rename(columns=_SIRIUS)
+            spectra = spectra.rename(columns=_SIRIUS)
         else:
             table = table.drop(columns="adduct")
         files = {

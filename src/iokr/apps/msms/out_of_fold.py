@@ -175,22 +175,24 @@ def _likeness(candidates: CandidateSets, scores: Sequence[NDArray[Any]], truth: 
 
 def _gathered(parts: Sequence[dict[str, Any]], library: Library, fold: NDArray[np.intp]) -> OutOfFold:
     """The folds together."""
-    methods = list(dict.fromkeys(method for part in parts for method in part["scores"]))
+    parts = [part for part in parts if part["truth"]]
+    methods = list(parts[0]["scores"]) if parts else []
+    truth = [pair for part in parts for pair in part["truth"]]
 
-    def joined(what: str, method: str) -> list[Any]:
-        return [value for part in parts for value in part[what].get(method, [])]
+    def joined(what: str) -> dict[str, list[Any]]:
+        values = {method: [one for part in parts for one in part[what].get(method, [])] for method in methods}
+        return {method: found for method, found in values.items() if found}
 
-    rows = [i for part in parts for i, _ in part["truth"]]
     lists = library.candidates.lists
     places = [library.candidates.index(i, name) for i, name in enumerate(library.identities)]
     return OutOfFold(
-        rows=np.array(rows, dtype=np.intp),
-        truth=[place for part in parts for _, place in part["truth"]],
-        scores={method: [np.array(f) for f in joined("scores", method)] for method in methods},
+        rows=np.array([i for i, _ in truth], dtype=np.intp),
+        truth=[place for _, place in truth],
+        scores={method: [np.array(f) for f in found] for method, found in joined("scores").items()},
         fold=fold,
-        nearest=np.array([value for part in parts for value in part["nearest"]]),
-        counted={method: np.array(joined("counted", method)) for method in methods if joined("counted", method)},
-        likeness={method: np.array(joined("likeness", method)) for method in methods},
+        nearest=np.concatenate([[], *(part["nearest"] for part in parts)]),
+        counted={method: np.array(found) for method, found in joined("counted").items()},
+        likeness={method: np.array(found) for method, found in joined("likeness").items()},
         absent=sum(place is None and len(listed) > 0 for place, listed in zip(places, lists, strict=True)),
         single=sum(place is not None and len(listed) == 1 for place, listed in zip(places, lists, strict=True)),
     )

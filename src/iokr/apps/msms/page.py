@@ -48,7 +48,8 @@ def cards(shown: Sequence[Card]) -> Iterator[Text | Figure]:
 
 def _mirror(card: Card) -> Figure:
     """The query above, the training spectrum below; matched peaks in colour, shifted ones paler."""
-    x, z = card.spectrum, card.other
+    x = card.spectrum
+    z = card.other
     shift = (x.precursor_mz or 0.0) - (z.precursor_mz or 0.0)
     gaps = x.mz[:, None] - z.mz[None, :]
     same = np.abs(gaps) <= _TOLERANCE
@@ -81,7 +82,8 @@ def _structures(card: Card) -> Figure | None:
     """The candidates drawn, with the substructure highlighted that they share with the training molecule."""
     from iokr.chem.structures.drawing import draw_molecules
 
-    legends, names = [], []
+    legends = []
+    names = []
     for row in card.candidates:
         p = "" if row["probability"] is None else f" {100 * row['probability']:.0f} %"
         truth = row.get("truth", False)

@@ -91,32 +91,46 @@ def evaluate_table(results: Any, truth: Any) -> TableEvaluation:
     array([2.])
     """
     start = perf_counter()
-    results, truth = (Path(given) if isinstance(given, str) else given for given in (results, truth))
-    known: dict[str, str] = {}
-    for line, row in named_rows(truth):
-        if "spectrum_id" not in row:
-            raise ValueError(f"{name_of(truth)} line {line}: {_NEEDED}.")
-        known[str(row["spectrum_id"])] = _identity(row, truth, line)
-    listed: dict[str, list[tuple[float, str]]] = {}
-    for line, row in named_rows(results):
-        name = str(row.get("spectrum_id") or row.get("mappingfeatureid") or "")
-        if not name:
-            raise ValueError(f"{name_of(results)} line {line}: needs a column spectrum_id.")
-        if str(row.get("status", "ok")) == "ok":
-            listed.setdefault(name, []).append((_score(row, results, line), _identity(row, results, line)))
-    if not set(known) & set(listed):
+    results = Path(results) if isinstance(results, str) else results
+    truth = Path(truth) if isinstance(truth, str) else truth
+    known = _truths(truth)
+    ranked = _ranked(results)
+    if not set(known) & set(ranked):
         raise ValueError(f"{name_of(truth)}: none of its {len(known)} spectrum ids is in {name_of(results)}.")
     ranks = []
     for name, identity in known.items():
-        candidates = listed.get(name, [])
-        identities = [own for _, own in candidates]
+        scores, identities = ranked.get(name, ([], []))
         rank = np.inf
         if identity in identities:
-            rank = mean_rank(np.array([score for score, _ in candidates]), identities.index(identity))
+            rank = mean_rank(np.array(scores), identities.index(identity))
         ranks.append(rank)
     files = [path for path in (results, truth) if isinstance(path, Path)]
     info = run_info(seconds=perf_counter() - start, files=files)
     return TableEvaluation(list(known), np.array(ranks), info)
+
+
+def _truths(source: Any) -> dict[str, str]:
+    """The molecule of each spectrum."""
+    found: dict[str, str] = {}
+    for line, row in named_rows(source):
+        if "spectrum_id" not in row:
+            raise ValueError(f"{name_of(source)} line {line}: {_NEEDED}.")
+        found[str(row["spectrum_id"])] = _identity(row, source, line)
+    return found
+
+
+def _ranked(source: Any) -> dict[str, tuple[list[float], list[str]]]:
+    """(scores, molecules) of the candidates of each spectrum; spectra without ranked candidates are left out."""
+    found: dict[str, tuple[list[float], list[str]]] = {}
+    for line, row in named_rows(source):
+        name = str(row.get("spectrum_id") or row.get("mappingfeatureid") or "")
+        if not name:
+            raise ValueError(f"{name_of(source)} line {line}: needs a column spectrum_id.")
+        if str(row.get("status", "ok")) == "ok":
+            scores, identities = found.setdefault(name, ([], []))
+            scores.append(_score(row, source, line))
+            identities.append(_identity(row, source, line))
+    return found
 
 
 def _score(row: dict[str, Any], source: Any, line: int) -> float:

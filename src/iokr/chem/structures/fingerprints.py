@@ -64,17 +64,23 @@ class Fingerprints(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
             item if isinstance(item, (str, Molecule)) else _molecule(item, i) for i, item in enumerate(as_objects(X))
         ]
         texts = [item.smiles if isinstance(item, Molecule) else item.strip() for item in items]
-        first = {text: i for i, text in reversed(list(enumerate(texts)))}
         width = sum(_SIZES[kind] for kind in kinds)
-        counts = any(kind in _COUNTS for kind in kinds)
-        dtype = np.dtype(np.uint16 if counts else np.uint8)
-        length = width if counts else -(-width // 8)  # bits are packed
+        if any(kind in _COUNTS for kind in kinds):
+            return self._rows(items, texts, kinds, np.dtype(np.uint16), width)
+        packed = self._rows(items, texts, kinds, np.dtype(np.uint8), -(-width // 8))
+        return Bits(packed, width)
+
+    def _rows(
+        self, items: list[Any], texts: list[str], kinds: tuple[str, ...], dtype: np.dtype[Any], width: int
+    ) -> np.ndarray:
+        """A row for each text: counts, or packed bits for the type of bytes; texts of the cache are not computed."""
+        first = {text: i for i, text in reversed(list(enumerate(texts)))}
         cache = Cache(self.cache, "bits", ["bits"])
         version = f"{','.join(kinds)} RDKit {rdkit_version()}"
         rows = {
-            text: np.frombuffer(bits, dtype=dtype)
-            for text, (bits,) in cache.read(list(first), version).items()
-            if len(bits) == length * dtype.itemsize
+            text: np.frombuffer(values, dtype=dtype)
+            for text, (values,) in cache.read(list(first), version).items()
+            if len(values) == width * dtype.itemsize
         }
         missing = {text: i for text, i in first.items() if text not in rows}
         makers = [_maker(kind) for kind in kinds] if missing else []
@@ -82,10 +88,9 @@ class Fingerprints(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
             item = items[i]
             molecule = item if isinstance(item, Molecule) else _molecule(item, i)
             row = np.concatenate([make(molecule.mol) for make in makers])
-            rows[text] = row if counts else np.packbits(row)
+            rows[text] = np.packbits(row) if dtype == np.uint8 else row
         cache.write({text: [rows[text].tobytes()] for text in missing}, version)
-        matrix = np.array([rows[text] for text in texts], dtype=dtype).reshape(len(texts), length)
-        return matrix if counts else Bits(matrix, width)
+        return np.array([rows[text] for text in texts], dtype=dtype).reshape(len(texts), width)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The kind and number of each bit."""

@@ -342,7 +342,8 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
         """
         self._check_fitted()
         check_same_length(scores, truth, "scores", "truth")
-        found, places = check_scores(scores), check_numbers(truth, "truth")
+        found = check_scores(scores)
+        places = check_numbers(truth, "truth")
         if places.ndim != 1:
             raise ValueError(f"`truth` has shape {places.shape}; it must be a list, one position for each query.")
         check_groups(groups, len(found), rows="`scores`")
