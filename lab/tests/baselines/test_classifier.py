@@ -80,7 +80,7 @@ def test_vectors_features_of_numbers_and_eigenfeatures():
 
 
 def test_refusals():
-    with pytest.raises(TypeError, match="`classifier` must have `fit`"):
+    with pytest.raises(TypeError, match="`classifier` must be an object with `fit`"):
         PairClassifier(classifier="boosting").fit(X, W)
     with pytest.raises(ValueError, match="`unlinked` must be a positive number"):
         PairClassifier(unlinked=0).fit(X, W)

@@ -66,9 +66,7 @@ def test_finds_groups():
 
 
 def test_refuses():
-    with pytest.raises(
-        ValueError, match="`features` has a row for every node number, so `kernel` must be one on these"
-    ):
+    with pytest.raises(ValueError, match="`kernel` must be a kernel on indices of nodes"):
         OK3(RBF(), features=X).fit(X, W, LABELED)
     with pytest.raises(ValueError, match="`features` has 5 rows, but there is a node 12"):
         OK3(Precomputed(X @ X.T), features=X[:5]).fit(np.arange(N), W, LABELED)

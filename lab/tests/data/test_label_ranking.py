@@ -37,11 +37,11 @@ def test_ties_categories_and_labels_not_named(home):
 @pytest.mark.parametrize(
     "text, message",
     [
-        ("x,ranking\n1,a>b\n2,a>b>a\n", "row 1 must be an order"),
-        ("x,ranking\n1,a>>b\n", "row 0 must be an order"),
-        ("x,ranking\n1,a>b\n2,\n", "row 1 must be an order"),
-        ("x,y\n1,2\n", "needs features and a column `ranking`"),
-        ("x,ranking\n1,a>b\n,b>a\n", "row 1 has a feature that is missing"),
+        ("x,ranking\n1,a>b\n2,a>b>a\n", "row 1 must be a ranking"),
+        ("x,ranking\n1,a>>b\n", "row 0 must be a ranking"),
+        ("x,ranking\n1,a>b\n2,\n", "row 1 must be a ranking"),
+        ("x,y\n1,2\n", "with features and a column `ranking`"),
+        ("x,ranking\n1,a>b\n,b>a\n", "row 1 has a missing or infinite one"),
         ("x,ranking\n1,a\n", "at least two"),
     ],
 )
@@ -55,7 +55,7 @@ def test_not_there(home):
     with pytest.raises(DataNotFound, match="label_ranking is not in"):
         load_label_ranking("iris")
     write(home, "x,ranking\n1,a>b\n")
-    with pytest.raises(DataNotFound, match="the sets there are: tiny"):
+    with pytest.raises(DataNotFound, match="available sets: tiny"):
         load_label_ranking("iris")
 
 
@@ -82,7 +82,7 @@ def test_words(home):
     write(home, "stodge\tstodged\tV;PST\nüben\tübte\tV;PST\n", "inflection/toy-dev.tsv.gz")
     words = load_inflection("toy", "dev")
     assert words.form.tolist() == ["stodged", "übte"] and words.tags.tolist() == ["V;PST"] * 2 and len(words) == 2
-    with pytest.raises(DataNotFound, match="the sets there are: toy-dev"):
+    with pytest.raises(DataNotFound, match="available sets: toy-dev"):
         load_inflection("toy", "test")
     with pytest.raises(ValueError, match="`part` must be one of"):
         load_inflection("toy", "some")

@@ -61,7 +61,7 @@ def test_written_as_files(home, tmp_path):
 @pytest.mark.parametrize("bad", [{"n_spectra": np.array(3)}, {"fp": np.zeros((4, 8), dtype=np.uint8)}])
 def test_other_files_are_refused(home, bad):
     write(home, **bad)
-    with pytest.raises(ValueError, match="must hold"):
+    with pytest.raises(ValueError, match="must have"):
         load_massbank_msms()
 
 

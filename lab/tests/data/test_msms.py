@@ -33,7 +33,7 @@ def test_kernel_and_fingerprints(home):
 @pytest.mark.parametrize("bad", [{"K": np.zeros((5, 4))}, {"Y": np.zeros((4, 7))}, {"Y": np.full((5, 7), 2)}])
 def test_other_files_are_refused(home, bad):
     write(home, **bad)
-    with pytest.raises(ValueError, match="must hold"):
+    with pytest.raises(ValueError, match="must have"):
         load_msms_fp490()
 
 

@@ -57,7 +57,7 @@ def test_not_there_says_what_is(home):
     write(home, "one")
     write(home, "two")
     for name in ("yeast", "../multilabel/one"):
-        with pytest.raises(DataNotFound, match=f"{name}.npz is not in .*the sets there are: one, two"):
+        with pytest.raises(DataNotFound, match=f"{name}.npz is not in .*available sets: one, two"):
             load_multilabel(name)
 
 

@@ -104,5 +104,5 @@ def test_structures_by_number(home):
 
 def test_structures_in_another_form(home):
     write_smiles(home, "smiles\nCCO\n")
-    with pytest.raises(ValueError, match="a number and a structure"):
+    with pytest.raises(ValueError, match="a number and a SMILES"):
         load_nci_smiles([10])

@@ -184,7 +184,7 @@ def test_kernel_of_structures_is_that_of_their_paths(small, monkeypatch):
     report = run(page.STUDY, page.STUDY.plan(repeat=2))
     table = next(table for table in report.tables if "source of the paths" in table.title)
     assert len(table.rows) == 4 and {row["largest difference on a split"] for row in table.rows} == {"0"}
-    assert "the same to the last digit" in report.html()
+    assert "the two kernels are identical" in report.html()
 
 
 def test_other_structures_give_other_errors(small, monkeypatch):
@@ -194,7 +194,7 @@ def test_other_structures_give_other_errors(small, monkeypatch):
     report = run(page.STUDY, page.STUDY.plan(repeat=2))
     table = next(table for table in report.tables if "source of the paths" in table.title)
     assert all(float(row["largest difference on a split"]) > 0 for row in table.rows)
-    assert "at most" in report.html() and "the same to the last digit" not in report.html()
+    assert "at most" in report.html() and "the two kernels are identical" not in report.html()
 
 
 def test_page(small, monkeypatch):

@@ -1,6 +1,6 @@
-"""The methods that output kernel regression is compared with in link prediction: `fit(X, adjacency, labeled)`.
+"""Published methods for link prediction, the baselines of the experiments: `fit(X, adjacency, labeled)`.
 
-Every rival scores any two nodes by `decision_function(X1, X2)`, but local models, which need one labelled node.
+Every baseline scores any two nodes by `decision_function(X1, X2)`; local models need at least one labelled node.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Directions of the inputs that go along with directions of the graph."""
+"""Kernel canonical correlation analysis between the inputs and the graph."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["KernelCCA", "cosine"]
 
 @component
 class KernelCCA(LinkBaseline):
-    """s(u, v) = cos(F(u), F(v)), F_j(u) = k̄_uᵀ α_j: regularised kernel canonical correlation.
+    """s(u, v) = cos(F(u), F(v)), F_j(u) = k̄_uᵀ α_j: regularised kernel canonical correlation analysis.
 
-    f_j and g_j, functions of the inputs and of the nodes of the graph, maximise Σ_i f(x_i) g(x_i) subject to
+    The functions f_j of the inputs and g_j of the nodes of the graph maximise Σ_i f(x_i) g(x_i) subject to
     Σ_i f(x_i)² + κ₁‖f‖² = Σ_i g(x_i)² + κ₂‖g‖² = 1; both kernels are centred:
 
         K̄ = U₁ diag(s) U₁ᵀ,  K̄_Y = U₂ diag(t) U₂ᵀ
@@ -32,17 +32,17 @@ class KernelCCA(LinkBaseline):
     Parameters
     ----------
     kernel : Kernel, default=None
-        On the inputs; None is `RBF()`.
+        Kernel on the inputs; None is `RBF()`.
     output_kernel : Kernel, default=None
-        On the nodes of the training graph; None is `Normalized(Diffusion(1.0))`.
+        Kernel on the nodes of the training graph; None is `Normalized(Diffusion(1.0))`.
     kappa_x, kappa_y : float, default=0.1
-        κ₁, κ₂ > 0: larger asks for smoother functions of the inputs, and of the graph.
+        κ₁, κ₂ > 0: larger values give smoother functions of the inputs, and of the graph.
     n_components : int, default=20
-        How many functions f_j, at most as many as there are.
+        Maximal number of functions f_j.
     score : {"cosine", "inner", "weighted"}, default="cosine"
         Cosine, ⟨F(u), F(v)⟩, or Σ_j ρ_j F_j(u) F_j(v).
     exact : bool, default=True
-        False replaces the constraint K̄² + κK̄ by (K̄ + κI)², as some papers do.
+        False replaces the constraint K̄² + κK̄ by (K̄ + κI)², as in some papers.
 
     Attributes
     ----------
@@ -86,7 +86,8 @@ class KernelCCA(LinkBaseline):
         xp = array_namespace(K)
         K_Y = K_Y - xp.mean(K_Y, axis=0)[None, :]
         K_Y = K_Y - xp.mean(K_Y, axis=1)[:, None]
-        (U, s), (U_Y, t) = positive_eigen(K), positive_eigen((K_Y + K_Y.T) / 2)
+        U, s = positive_eigen(K)
+        U_Y, t = positive_eigen((K_Y + K_Y.T) / 2)
         left = s / (s + self.kappa_x)
         right = t / (t + self.kappa_y)
         lift = 1 / (s + self.kappa_x)
@@ -105,11 +106,13 @@ class KernelCCA(LinkBaseline):
         G = V.K @ self.coefficients_
         if self.score == "cosine":
             return cosine(F, G)
-        return F * (self.correlations_[None, :] if self.score == "weighted" else 1.0) @ G.T
+        if self.score == "weighted":
+            F = F * self.correlations_[None, :]
+        return F @ G.T
 
 
 def cosine(F: Array, G: Array) -> Array:
-    """⟨f_i, g_j⟩ / (‖f_i‖ ‖g_j‖), 0 where a row vanishes."""
+    """⟨f_i, g_j⟩ / (‖f_i‖ ‖g_j‖), 0 for zero rows."""
     xp = array_namespace(F)
 
     def unit(A: Array) -> Array:

@@ -1,4 +1,4 @@
-"""What users would pick instead: a classifier on features of pairs."""
+"""A classifier on features of pairs."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from iokr_lab.baselines.vectors import check_features, eigen_basis, node_vectors
 
 __all__ = ["PairClassifier", "pair_features"]
 
-_PANEL = 1 << 23  # numbers of a block of pair features
+_PANEL = 1 << 23  # maximal number of entries in a block of pair features
 
 
 @component
 class PairClassifier(LinkBaseline):
-    """s(u, v) = logit P(link | u∘v, |u − v|, cos(u, v)): a classifier, by default gradient boosting, on pairs.
+    """s(u, v) = logit P(link | u∘v, |u − v|, cos(u, v)): a classifier on pairs, by default gradient boosting.
 
-    Products and absolute differences of the nodes' features, and their cosine, do not depend on the order of a pair.
-    Links are few among the pairs: of the others `unlinked` per link are drawn, so that probabilities are not those of
-    links; ranks are.
+    The features of a pair, products and absolute differences of the features of its nodes and their cosine, do not
+    depend on the order of the nodes. As links are rare, `unlinked` other pairs per link are drawn for training, so use
+    scores for ranking only; they are not probabilities of links.
 
     Parameters
     ----------
     kernel : Kernel, default=None
-        None takes X as vectors. With a kernel on other objects features are its eigen-features diag(s)^(−½) Uᵀ k_u,
-        K = U diag(s) Uᵀ; with one on node numbers, as `Precomputed(matrix)`, `features` if given.
-    features : array or sparse matrix with a row for every node number, default=None
-    classifier : a classifier of scikit-learn, default=None
+        None: the features are the vectors X. With a kernel on other objects they are its eigen-features diag(s)^(−½) Uᵀ
+        k_u, K = U diag(s) Uᵀ; with one on indices of nodes, as `Precomputed(matrix)`, they are `features` if given.
+    features : array or sparse matrix with a row for every node index, default=None
+    classifier : classifier of scikit-learn, default=None
         None is `HistGradientBoostingClassifier()`.
     n_components : int, default=None
-        So many leading eigen-features; None is all.
+        Number of leading eigen-features; None is all.
     unlinked : float, default=20.0
-        Pairs without a link per link, at most.
+        Maximal number of pairs without a link per link.
     random_state : int, RandomState or None, default=None
-        Which of them, and the classifier's where it is None.
+        Seed for the draw of these pairs, and for the classifier if its own is None.
 
     Attributes
     ----------
@@ -73,15 +73,16 @@ class PairClassifier(LinkBaseline):
         check_number(self.unlinked, "unlinked", minimum=0.0, strict=True)
         if self.n_components is not None:
             check_integer(self.n_components, "n_components", minimum=1)
-        given = self.classifier
-        asked = hasattr(given, "decision_function") or hasattr(given, "predict_proba")
-        if given is not None and (isinstance(given, type) or not (hasattr(given, "fit") and asked)):
+        if self.classifier is not None and not _is_classifier(self.classifier):
             raise TypeError(
-                f"`classifier` must have `fit` and `decision_function` or `predict_proba`, got {given!r:.60}."
+                "`classifier` must be an object with `fit` and `decision_function` or `predict_proba`, "
+                f"got {self.classifier!r:.60}."
             )
 
     def input_kernel(self, kernel: Kernel) -> Kernel:
-        return Linear() if self.kernel is None else super().input_kernel(kernel)  # represents vectors by themselves
+        if self.kernel is None:
+            return Linear()  # represents vectors by themselves
+        return super().input_kernel(kernel)
 
     def learn(self, K: Array, W: Array) -> None:
         own = self.kernel is None or self.features is not None
@@ -91,19 +92,20 @@ class PairClassifier(LinkBaseline):
         rows, columns = np.triu_indices(len(linked), k=1)
         y = linked[rows, columns]
         if y.all():
-            raise ValueError("Every two labelled nodes are linked; a classifier needs pairs without a link, too.")
+            raise ValueError("`adjacency` must have labelled nodes without a link; here every two are linked.")
         rng = _random_state(self.random_state)
         others = np.flatnonzero(~y)
         most = max(1, round(min(self.unlinked * int(y.sum()), float(len(others)))))
-        others = others if len(others) <= most else rng.choice(others, size=most, replace=False)
-        kept = np.sort(np.concatenate([np.flatnonzero(y), others]))
-        pairs = pair_features(x[rows[kept]], x[columns[kept]])
-        self.classifier_ = self._fresh(rng).fit(pairs, y[kept])
+        if len(others) > most:
+            others = rng.choice(others, size=most, replace=False)
+        chosen = np.sort(np.concatenate([np.flatnonzero(y), others]))
+        pairs = pair_features(x[rows[chosen]], x[columns[chosen]])
+        self.classifier_ = self._unfitted(rng).fit(pairs, y[chosen])
 
-    def _fresh(self, rng: np.random.RandomState) -> Any:
-        """A clone, whose random state follows from ours."""
+    def _unfitted(self, rng: np.random.RandomState) -> Any:
+        """A clone of the classifier; a missing random state is drawn from ours."""
         if self.classifier is None:
-            from sklearn.ensemble import HistGradientBoostingClassifier  # brings much of scikit-learn
+            from sklearn.ensemble import HistGradientBoostingClassifier  # imports much of scikit-learn
 
             return HistGradientBoostingClassifier(random_state=rng.randint(1 << 30))
         classifier = clone(self.classifier)
@@ -134,17 +136,24 @@ class PairClassifier(LinkBaseline):
         return np.asarray(np.log(p / (1 - p)))
 
 
+def _is_classifier(value: Any) -> bool:
+    if isinstance(value, type):
+        return False
+    scores = hasattr(value, "decision_function") or hasattr(value, "predict_proba")
+    return hasattr(value, "fit") and scores
+
+
 def _random_state(value: Any) -> np.random.RandomState:
     try:
         return check_random_state(value)  # type: ignore[no-any-return]
     except ValueError as error:
         raise ValueError(
-            f"`random_state` must be None, a RandomState or a whole number from 0 to 2³² − 1, got {value!r:.60}."
+            f"`random_state` must be None, a RandomState or an integer from 0 to 2³² − 1, got {value!r:.60}."
         ) from error
 
 
 def pair_features(x: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """[x∘z, |x − z|, cos(x, z)], the same for (z, x); the cosine with a row of zeros is 0."""
+    """[x∘z, |x − z|, cos(x, z)], symmetric in x and z; the cosine with a zero row is 0."""
     products = x * z
     norms = np.sqrt(np.sum(x * x, axis=1) * np.sum(z * z, axis=1))
     cosine = np.sum(products, axis=1) / np.where(norms > 0, norms, 1.0)

@@ -1,4 +1,4 @@
-"""The missing part of the output kernel, completed from the inputs."""
+"""Completion of the output kernel by the EM algorithm."""
 
 from __future__ import annotations
 
@@ -21,39 +21,39 @@ __all__ = ["EMCompletion", "e_step"]
 
 @component
 class EMCompletion(LinkBaseline):
-    """min KL(D‖M) over D with D_ll = K_Y: the output kernel of all nodes, completed so as to be near the inputs' M.
+    """min KL(D‖M) over D with D_ll = K_Y: the output kernel of all nodes, completed to be close to M of the inputs.
 
-    Given M, the new nodes keep their conditional law given the labelled ones (e-step):
+    Given M, D has the conditional distribution of M for the new nodes given the labelled ones (E-step):
 
         R = M_ll⁻¹ M_lu ;   D_lu = K_Y R ;   D_uu = M_uu − M_ul R + Rᵀ K_Y R
 
-    and M is fitted to D within a model (m-step). The score is D. For new nodes it is that of output kernel regression
-    by ridge at λ = σ² plus the conditional covariance of the inputs, so it scores similar inputs too.
+    and M is fitted to D within a model (M-step). The score is D. For new nodes it is the score of output kernel
+    regression by ridge at λ = σ² plus the conditional covariance of the inputs, so similar inputs get a higher score.
 
     Parameters
     ----------
     kernel : Kernel, default=None
-        On the inputs; None is `RBF()`. A `Mean` of several for ``model="kernels"``.
+        Kernel on the inputs; None is `RBF()`. A `Mean` of several kernels for ``model="kernels"``.
     output_kernel : Kernel, default=None
-        On the nodes of the training graph; None is `Normalized(Diffusion(1.0))`.
+        Kernel on the nodes of the training graph; None is `Normalized(Diffusion(1.0))`.
     alpha : float, default=1.0
-        σ² > 0: larger trusts the inputs less.
+        σ² > 0: larger values give the inputs less weight.
     model : {"scale", "spectral", "kernels"}, default="scale"
-        M = c(K + σ²I), done in one step of n³/3 flops, which also scores unseen nodes; M = Σ_j b_j v_j v_jᵀ with the
-        eigenvectors of K + σ²I over all nodes, N³ an iteration; or M = Σ_k β_k K_k + β₀I over the parts of a `Mean`.
-        The last two learn from the unlabelled nodes of `fit` and score fitted nodes only.
+        M = c(K + σ²I), solved in one step of n³/3 flops, which can also score unseen nodes; M = Σ_j b_j v_j v_jᵀ with
+        the eigenvectors of K + σ²I over all nodes, N³ per iteration; or M = Σ_k β_k K_k + β₀I over the parts of a
+        `Mean`. The last two learn from the unlabelled nodes of `fit` and score fitted nodes only.
     max_iter : int, default=50
-        Iterations of the last two.
+        Maximal number of iterations of the last two.
     tol : float, default=1e-6
-        They stop when the divergence falls by less than this a labelled node.
+        The last two stop if the divergence per labelled node decreases by less than this.
     covariance : bool, default=True
-        Whether two new nodes get the conditional covariance of their inputs, c(K_uu − K_ul (K_ll + σ²I)⁻¹ K_lu), too;
-        without it the score is that of ridge at λ = σ². Only ``model="scale"`` can leave it out.
+        Whether scores of two new nodes include the conditional covariance of their inputs,
+        c(K_uu − K_ul (K_ll + σ²I)⁻¹ K_lu); without it they are those of ridge at λ = σ². False needs ``model="scale"``.
 
     Attributes
     ----------
     divergences_ : list of float
-        KL(K_Y‖M_ll), which is KL(D‖M), at each iteration; infinite when K_Y is singular.
+        KL(K_Y‖M_ll) = KL(D‖M) at each iteration; infinite if K_Y is singular.
     weights_ : ndarray
         c, b or β.
 
@@ -86,9 +86,9 @@ class EMCompletion(LinkBaseline):
         check_number(self.tol, "tol", minimum=0.0)
         check_choice(self.covariance, "covariance", (True, False))
         if self.model == "kernels" and not isinstance(self.kernel, Mean):
-            raise TypeError(f'`model="kernels"` weighs the parts of a `Mean([...])`, got kernel={self.kernel!r:.60}.')
+            raise TypeError(f'`kernel` must be a `Mean([...])` with `model="kernels"`, got {self.kernel!r:.60}.')
         if not self.covariance and self.model != "scale":
-            raise ValueError(f'`covariance=False` needs `model="scale"`, got model={self.model!r}.')
+            raise ValueError(f'`model` must be "scale" with `covariance=False`, got {self.model!r}.')
 
     def learn(self, K: Array, W: Array) -> None:
         K_Y = self.output_gram(self.output_kernel)
@@ -119,7 +119,7 @@ class EMCompletion(LinkBaseline):
         self.completed_ = take_rows(take_rows(D, back).T, back)
 
     def _family(self, R: Any) -> _Spectral | _Weighted:
-        """The model of M, the labelled nodes first."""
+        """The model of M, with the labelled nodes first."""
         if self.model == "spectral":
             K = self.kernel_.block(R, R)
             return _Spectral((K + K.T) / 2 + self.alpha * eye_like(K.shape[0], K))
@@ -131,8 +131,8 @@ class EMCompletion(LinkBaseline):
         if self.model != "scale":
             if not (U.fitted and V.fitted):
                 raise ValueError(
-                    f'`model="{self.model}"` completes the matrix of the nodes that were fitted; give all nodes to '
-                    '`fit`, or use `model="scale"`.'
+                    f'`X1` and `X2` must be None with `model="{self.model}"`, which scores nodes of `fit` only; '
+                    'fit all nodes, or use `model="scale"`.'
                 )
             return self.completed_
         B_U = self._conditional(U)
@@ -146,7 +146,7 @@ class EMCompletion(LinkBaseline):
         return regressed + float(self.weights_[0]) * xp.where(new, covariance, 0.0)
 
     def _conditional(self, U: Nodes) -> Array:
-        """Rᵀ, with the unit vector of its own for a labelled node: (m, n)."""
+        """Rᵀ, (m, n); a labelled node has its own unit vector."""
         xp = array_namespace(U.K)
         own = asarray_like(U.index[:, None] == np.arange(U.K.shape[1])[None, :], U.K)
         known = asarray_like(U.index >= 0, U.K)[:, None]
@@ -154,7 +154,7 @@ class EMCompletion(LinkBaseline):
 
 
 def e_step(K_Y: Array, M: Array) -> Array:
-    """D (N, N), the labelled nodes first: D_ll = K_Y, and the conditional law of M for the others."""
+    """D (N, N), labelled nodes first: D_ll = K_Y, and the conditional distribution of M for the others."""
     xp = array_namespace(M)
     n = K_Y.shape[0]
     R = xp.linalg.solve(M[:n, :n], M[:n, n:])
@@ -165,7 +165,7 @@ def e_step(K_Y: Array, M: Array) -> Array:
 
 
 class _Spectral:
-    """M = Σ_j b_j v_j v_jᵀ, with b_j = v_jᵀ D v_j after an m-step."""
+    """M = Σ_j b_j v_j v_jᵀ; the M-step is b_j = v_jᵀ D v_j."""
 
     def __init__(self, K: Array) -> None:
         self.weights, self.V = eigh(K)
@@ -180,7 +180,7 @@ class _Spectral:
 
 
 class _Weighted:
-    """M = Σ_k β_k K_k, with β_k ← β_k + (β_k²/N) ⟨K_k,ll, M_ll⁻¹ K_Y M_ll⁻¹ − M_ll⁻¹⟩ for an m-step."""
+    """M = Σ_k β_k K_k; the M-step is β_k ← β_k + (β_k²/N) ⟨K_k,ll, M_ll⁻¹ K_Y M_ll⁻¹ − M_ll⁻¹⟩."""
 
     def __init__(self, parts: list[Array], weights: np.ndarray) -> None:
         self.parts = parts
@@ -200,7 +200,7 @@ class _Weighted:
 
 
 def _log_det(K: Array) -> float:
-    """log det K; minus infinity when K is singular to rounding."""
+    """log det K; minus infinity if K is numerically singular."""
     s, _ = eigh(K)
     if float(s[0]) <= K.shape[0] * float(np.finfo(float).eps) * float(s[-1]):
         return -np.inf
@@ -209,6 +209,6 @@ def _log_det(K: Array) -> float:
 
 
 def _cross(K_Y: Array, M: Array) -> float:
-    """tr(M⁻¹K_Y) + log det M: twice the divergence, up to what M does not change."""
+    """tr(M⁻¹K_Y) + log det M: twice the divergence up to a constant in M."""
     xp = array_namespace(M)
     return float(xp.linalg.trace(xp.linalg.solve(M, K_Y))) + float(xp.linalg.slogdet(M)[1])

@@ -21,30 +21,30 @@ __all__ = ["KDE"]
 
 @component
 class KDE(Component):
-    """h(x) = Zᵀ(K + αI)⁻¹k_x, Z the kernel PCA coordinates of the outputs; ŷ = argmin_y ‖h(x) − z(y)‖².
+    """h(x) = Zᵀ(K + αI)⁻¹k_x with kernel PCA coordinates Z of the outputs; ŷ = argmin_y ‖h(x) − z(y)‖².
 
     Kernel dependency estimation of Weston et al. (2003). Without truncation it is `IOKR` on centred output features;
-    truncation projects h on the components kept. (The KDE of Cortes et al. 2005 is `IOKR` itself.)
+    truncation projects h on the leading components. (The KDE of Cortes et al. 2005 is `IOKR` itself.)
 
     Parameters
     ----------
     kernel : Kernel, default=None
-        On the inputs; None is `RBF()`.
+        Kernel on the inputs; None is `RBF()`.
     output_kernel : Kernel, default=None
-        On the outputs; None is `Linear()`, plain PCA of vectors.
+        Kernel on the outputs; None is `Linear()`, plain PCA of vectors.
     n_components : int, default=None
-        p, how many components to keep; None keeps all.
+        p, the number of components; None is all.
     alpha : float, default=1.0
-        λ > 0 of the ridge regressions, the same for all components.
+        λ > 0 of the ridge regressions, equal for all components.
     decoder : Decoder, default=None
         None is `Candidates()`: the training output with the closest z(y).
 
     Attributes
     ----------
     model_ : IOKR
-        With `embedding=KernelPCA(n_components)`, of which this estimator is a short form.
+        The fitted model, with `embedding=KernelPCA(n_components)`.
     embedding_ : KernelPCA
-        Fitted.
+        The fitted embedding.
 
     Examples
     --------
@@ -62,12 +62,12 @@ class KDE(Component):
     decoder: Decoder | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KDE:
-        """Learn Z from X.
+        """Fit the regression of Z on X.
 
         Parameters
         ----------
-        X : array or sequence of n objects that the kernel takes
-        y : array or sequence of n outputs that the output kernel takes
+        X : array or sequence of n objects for the kernel
+        y : array or sequence of n outputs for the output kernel
         sample_weight : array of shape (n,), default=None
 
         Returns
@@ -93,11 +93,11 @@ class KDE(Component):
         return self.model_
 
     def decision_function(self, X: Any) -> Array:
-        """h(x) in the components kept, (m, p)."""
+        """h(x) in the p components, (m, p)."""
         return self._fitted.decision_function(X)
 
     def loo_decision_function(self) -> Array:
-        """The same for the training rows, each without its own label."""
+        """The leave-one-out values for the training rows."""
         return self._fitted.loo_decision_function()
 
     def weights(self, X: Any) -> Array:
@@ -121,7 +121,7 @@ class KDE(Component):
         return self._fitted.predict(X, candidates)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, candidates: Any = None) -> float:
-        """R² along the components kept; with candidates, top-1 accuracy."""
+        """R² in the p components; with candidates, top-1 accuracy."""
         return self._fitted.score(X, y, sample_weight, candidates)
 
     def __sklearn_tags__(self) -> Any:

@@ -16,20 +16,21 @@ __all__ = ["LocalModels"]
 
 @component
 class LocalModels(LinkBaseline):
-    """s(a, v) = g_a(v): for each labelled node a a classifier of the others, linked to a or not.
+    """s(a, v) = g_a(v): for each labelled node a, a classifier of the other nodes into linked to a or not.
 
-    Two labelled nodes score ½(g_a(b) + g_b(a)), fitted values. A node without known links has no classifier, so a pair
-    of two such nodes has no score: NaN among the fitted nodes, an error between lists that hold no labelled node.
+    The score of two labelled nodes is ½(g_a(b) + g_b(a)), a mean of fitted values. A node without known links has no
+    classifier, so a pair of two such nodes has no score: NaN among the fitted nodes, an error between lists without any
+    labelled node.
 
     Parameters
     ----------
     kernel : Kernel, default=None
-        On the inputs; None is `RBF()`.
+        Kernel on the inputs; None is `RBF()`.
     loss : {"hinge", "square"}, default="hinge"
-        Support vector machines, n of them, each on n − 1 nodes; or ridge, all from one Cholesky factor, n³ flops: with
-        Q = (K + λI)⁻¹ and C = Q(2W − 11ᵀ), the node itself is left out by C ← C − Q diag(C_aa/Q_aa).
+        n support vector machines, each on n − 1 nodes; or ridge, all from one Cholesky factor, n³ flops: with
+        Q = (K + λI)⁻¹ and C = Q(2W − 11ᵀ), C ← C − Q diag(C_aa/Q_aa) leaves out the node itself.
     alpha : float, default=1.0
-        λ > 0: larger shrinks; C of the SVMs is 1/λ.
+        λ > 0: larger values shrink more; C of the SVMs is 1/λ.
 
     References
     ----------
@@ -68,27 +69,26 @@ class LocalModels(LinkBaseline):
     def compare(self, U: Nodes, V: Nodes) -> Array:
         if np.all(U.index < 0) and np.all(V.index < 0):
             raise ValueError(
-                "`LocalModels` has classifiers of the labelled nodes only, so one list must hold some of these: leave "
-                "X1 or X2 out to mean the fitted nodes."
+                "`X1` or `X2` must contain labelled nodes, as only these have classifiers; None is the nodes of `fit`."
             )
-        by_V = self._answers(U, V)  # g_v(u) and g_u(v)
-        by_U = self._answers(V, U).T
+        by_V = self._scores(U, V)  # g_v(u)
+        by_U = self._scores(V, U).T  # g_u(v)
         xp = array_namespace(by_V)
         both = (by_V + by_U) / 2
         return xp.where(xp.isnan(by_U), by_V, xp.where(xp.isnan(by_V), by_U, both))
 
-    def _answers(self, U: Nodes, V: Nodes) -> Array:
-        """g_v(u), (m1, m2); NaN where v has no classifier."""
+    def _scores(self, U: Nodes, V: Nodes) -> Array:
+        """g_v(u), (m1, m2); NaN if v has no classifier."""
         xp = array_namespace(U.K)
         index = asarray_like(V.index, U.K)
-        answers = U.K @ self.coefficients_ + self.intercepts_[None, :]
-        answers = xp.take(answers, xp.clip(index, min=0), axis=1)
-        return xp.where((index < 0)[None, :], xp.nan, answers)
+        scores = U.K @ self.coefficients_ + self.intercepts_[None, :]
+        scores = xp.take(scores, xp.clip(index, min=0), axis=1)
+        return xp.where((index < 0)[None, :], xp.nan, scores)
 
 
 def _svms(K: np.ndarray, linked: np.ndarray, C: float) -> tuple[np.ndarray, np.ndarray]:
-    """Column a: coefficients of the SVM of node a, 0 for itself; −1 for everybody where a has no link."""
-    from sklearn.svm import SVC  # loaded only where SVMs are asked for
+    """Coefficients of the SVM of node a in column a, 0 for a itself; if a has no link the SVM is the constant −1."""
+    from sklearn.svm import SVC
 
     n = len(K)
     coefficients = np.zeros((n, n))

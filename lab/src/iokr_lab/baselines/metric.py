@@ -1,4 +1,4 @@
-"""A metric in which linked nodes are close."""
+"""Metric learning: linked nodes are close."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class KernelMetricLearning(LinkBaseline):
     Parameters
     ----------
     kernel : Kernel, default=None
-        On the inputs; None is `RBF()`.
+        Kernel on the inputs; None is `RBF()`.
     alpha : float, default=1.0
-        λ > 0: larger asks for smoother functions.
+        λ > 0: larger values give smoother functions.
     n_components : int, default=20
-        How many functions f_j, at most as many as there are.
+        Maximal number of functions f_j.
     score : {"distance", "inner"}, default="distance"
         −‖F(u) − F(v)‖², or ⟨F(u), F(v)⟩.
 

@@ -24,27 +24,28 @@ __all__ = ["OK3"]
 class OK3(LinkBaseline):
     """s(u, v) = β(u)ᵀ K_Y β(v), β from extra-trees: the mean of K_Y over the labelled nodes in the leaves of u and v.
 
-    `OutputKernelForest` learns from the nodes' vectors and K_Y, the output kernel of the training graph. A labelled
-    node falls in its own leaves, so scores between labelled nodes are optimistic.
+    `OutputKernelForest` is fitted to the features of the nodes and K_Y, the output kernel of the training graph. A
+    labelled node falls in its own leaves, so scores between labelled nodes are optimistic.
 
     Parameters
     ----------
     kernel : Kernel, default=None
-        None takes X as vectors, which the trees split. With a kernel on other objects they split its eigen-features
-        diag(s)^(−½) Uᵀ k_u, K = U diag(s) Uᵀ; with one on node numbers, as `Precomputed(matrix)`, `features` if given.
-    features : array or sparse matrix with a row for every node number, default=None
+        None: trees split the vectors X. With a kernel on other objects they split its eigen-features
+        diag(s)^(−½) Uᵀ k_u, K = U diag(s) Uᵀ; with one on indices of nodes, as `Precomputed(matrix)`, they split
+        `features` if given.
+    features : array or sparse matrix with a row for every node index, default=None
     output_kernel : Kernel, default=None
-        On the nodes of the training graph; None is `Normalized(Diffusion(1.0))`.
+        Kernel on the nodes of the training graph; None is `Normalized(Diffusion(1.0))`.
     n_estimators : int, default=100
-        Trees.
+        Number of trees.
     max_features : int, float, "sqrt", "log2" or None, default="sqrt"
-        Features tried at each split.
+        Number of features tried at each split.
     min_samples_leaf : int, default=1
-        Larger leaves smooth more.
+        Minimal number of nodes in a leaf; larger values smooth more.
     n_components : int, default=None
-        Split on so many coordinates of K_Y; smaller is faster.
+        Number of coordinates of K_Y used for splits; smaller is faster.
     n_jobs : int, default=None
-        Trees grown at a time.
+        Number of trees grown in parallel.
     random_state : int, RandomState or None, default=None
 
     Attributes
@@ -54,7 +55,7 @@ class OK3(LinkBaseline):
     References
     ----------
     Geurts, Wehenkel, d'Alché-Buc, ICML 2006; Geurts, Touleimat, Dutreix, d'Alché-Buc, BMC Bioinformatics 8, 2007. The
-    papers that compare with it do not print the number of trees and features; these are ours.
+    papers that compare with it do not give the numbers of trees and features; these defaults are ours.
 
     Examples
     --------
@@ -81,10 +82,14 @@ class OK3(LinkBaseline):
         check_features(self.features, self.kernel)
 
     def input_kernel(self, kernel: Kernel) -> Kernel:
-        return Linear() if self.kernel is None else super().input_kernel(kernel)  # represents vectors by themselves
+        if self.kernel is None:
+            return Linear()  # represents vectors by themselves
+        return super().input_kernel(kernel)
 
     def learn(self, K: Array, W: Array) -> None:
-        self._basis = None if self.kernel is None or self.features is not None else eigen_basis(K)
+        self._basis = None
+        if self.kernel is not None and self.features is None:
+            self._basis = eigen_basis(K)
         K_Y = to_numpy(self.output_gram(self.output_kernel))
         self.forest_ = OutputKernelForest(
             Precomputed(K_Y),
@@ -97,7 +102,7 @@ class OK3(LinkBaseline):
         ).fit(self._inputs(take_rows(self.R_fit_, self.labeled_), K), np.arange(len(K_Y)))
 
     def _inputs(self, R: Any, K: Array) -> Any:
-        """What the trees split: the nodes' vectors, or diag(s)^(−½) Uᵀ k_u."""
+        """The features that trees split: vectors of the nodes, or diag(s)^(−½) Uᵀ k_u."""
         return node_vectors(R, K, self.features, self._basis)
 
     def compare(self, U: Nodes, V: Nodes) -> Array:

@@ -1,4 +1,4 @@
-"""Ridge, or an SVM, on unordered pairs."""
+"""Ridge or an SVM on unordered pairs with the tensor product pairwise kernel."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, eigh, eye_like, to_numpy
+from iokr._array import Array, asarray_like, to_numpy
 from iokr._component import component
 from iokr._system.memory import check_memory
 from iokr._validation.arguments import check_choice, check_number, check_random
-from iokr.apps.links.baselines.base import LinkBaseline, Nodes, spectral_filter
+from iokr.apps.links.baselines.base import LinkBaseline, Nodes
+from iokr.estimators.pairs.all_pairs import AllPairs, pair_labels
 from iokr.gram.pairs.gram import PairGram
 
 __all__ = ["TPPK"]
@@ -19,26 +20,26 @@ __all__ = ["TPPK"]
 
 @component
 class TPPK(LinkBaseline):
-    """s(u, v) = Σ_p c_p κ({u, v}, p), κ({a, b}, {c, d}) = k(a, c)k(b, d) + k(a, d)k(b, c): ridge, or an SVM, on pairs.
+    """s(u, v) = Σ_p c_p κ({u, v}, p) = k_uᵀ S k_v, κ({a, b}, {c, d}) = k(a, c)k(b, d) + k(a, d)k(b, c).
 
-    κ is the tensor product pairwise kernel. Either way the score is k_uᵀ S k_v.
+    Ridge or an SVM on pairs with the tensor product pairwise kernel κ.
 
     Parameters
     ----------
     kernel : Kernel, default=None
-        On the nodes' inputs; None is `RBF()`.
+        Kernel on the inputs of the nodes; None is `RBF()`.
     loss : {"square", "hinge"}, default="square"
-        Ridge on *all* pairs, from one eigendecomposition K = U diag(s) Uᵀ: S = U [(Uᵀ Y U)_ij / (s_i s_j + λ)] Uᵀ with
-        Y_ab = 1 for links and self-pairs (a node is similar to itself; they weigh ½), else `unlinked`. Or a support
-        vector machine (SVM) on all links and `ratio` decoys for each, whose Gram matrix is formed.
+        Ridge on *all* pairs, as `PairLinkPredictor`: S = U [(Uᵀ Y U)_ij / (s_i s_j + λ)] Uᵀ with K = U diag(s) Uᵀ and
+        Y_ab = 1 for links and for a node with itself (these have weight ½), else `unlinked`. Or a support vector
+        machine (SVM) on all links and `ratio` decoys for each, whose Gram matrix is formed.
     alpha : float, default=1.0
-        λ > 0: larger shrinks; C of the SVM is 1/λ.
+        λ > 0: larger values shrink more; C of the SVM is 1/λ.
     unlinked : float, default=-1.0
         Label of pairs without a link, for ridge. There is no intercept: with 0, far from all data means "no link".
     ratio : float, default=9.0
-        Pairs without a link for each link, for the SVM.
+        Number of decoys, pairs without a link, per link, for the SVM.
     random_state : int, RandomState or None, default=0
-        Draws the decoys.
+        Seed for the draw of decoys.
 
     References
     ----------
@@ -69,30 +70,27 @@ class TPPK(LinkBaseline):
         check_number(self.ratio, "ratio", minimum=0.0, strict=True)
 
     def learn(self, K: Array, W: Array) -> None:
-        xp = array_namespace(K)
-        n = K.shape[0]
+        linked = to_numpy(W) > 0
         self.intercept_ = 0.0
-        if self.loss == "square":
-            Y = xp.astype(W > 0, xp.float64) + eye_like(n, K)
-            Y = self.unlinked + (1 - self.unlinked) * Y
-            s, U = eigh(K)
-            s = xp.clip(s, min=0.0)
-            self.form_ = spectral_filter(U, Y, 1 / (s[:, None] * s[None, :] + self.alpha))
+        if self.loss == "hinge":
+            self.form_ = asarray_like(self._svm(to_numpy(K), linked), K)
             return
-        self.form_ = asarray_like(self._svm(to_numpy(K), to_numpy(W) > 0), K)
+        [ridge] = AllPairs.path(K, pair_labels(linked, self.unlinked), [(0.0, self.alpha)])
+        self.form_ = ridge.S + ridge.S.T  # both orders of a pair
 
     def _svm(self, K: np.ndarray, linked: np.ndarray) -> np.ndarray:
         """S of the SVM on links and decoys."""
-        from sklearn.svm import SVC  # loaded only where an SVM is asked for
+        from sklearn.svm import SVC
 
         i, j = np.triu_indices(len(K), 1)
         y = linked[i, j]
         links = np.flatnonzero(y)
         others = np.flatnonzero(~y)
         if len(links) == 0 or len(others) == 0:
-            raise ValueError("`adjacency` must hold both linked and unlinked pairs among the labelled nodes.")
+            raise ValueError("`adjacency` must have both linked and unlinked pairs of labelled nodes.")
         n_decoys = min(len(others), round(self.ratio * len(links)))
-        rows = np.concatenate([links, check_random(self.random_state).choice(others, max(n_decoys, 1), replace=False)])
+        decoys = check_random(self.random_state).choice(others, max(n_decoys, 1), replace=False)
+        rows = np.concatenate([links, decoys])
         check_memory(16 * len(rows) ** 2, "The Gram matrix of pairs", 'Lower `ratio`, or use `loss="square"`.')
         gram = PairGram(K, np.stack([i[rows], j[rows]], axis=1))
         svm = SVC(C=1 / self.alpha, kernel="precomputed").fit(gram.dense(), y[rows])

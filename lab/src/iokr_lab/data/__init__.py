@@ -1,7 +1,7 @@
 """Loaders of published data sets.
 
-A loader returns a frozen value. Its files are looked for in `iokr.datasets.data_home()`; it raises `DataNotFound` when
-one is not there, `ValueError` when one holds something else.
+A loader returns a frozen value. It searches its files in `iokr.datasets.data_home()` and raises `DataNotFound` if one
+is missing, `ValueError` if one has other contents.
 
 Examples
 --------

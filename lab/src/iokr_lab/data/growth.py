@@ -23,7 +23,7 @@ class Growth:
 
 @dataclass(frozen=True)
 class Curves:
-    """Input and output curves, a row each, on points of [0, 1]; NaN where a value is missing."""
+    """Input and output curves in rows, on points of [0, 1]; NaN for missing values."""
 
     X: NDArray[np.float64]  # (n, S)
     X_points: NDArray[np.float64]  # (S,)
@@ -33,7 +33,7 @@ class Curves:
 
 @dataclass(frozen=True)
 class Lip:
-    """Muscle activity and lip acceleration while a syllable is spoken, and what Laforgue et al. (2020) measured."""
+    """Muscle activity and lip acceleration during a syllable, and the errors of Laforgue et al. (2020)."""
 
     emg: NDArray[np.float64]  # (32, 641)
     lip: NDArray[np.float64]  # (32, 641)
@@ -48,11 +48,11 @@ def load_growth() -> Growth:
     age, boys, girls = read_arrays(path, "a growth", names).values()
     if boys.ndim != 2 or girls.ndim != 2 or boys.shape[1:] != age.shape or girls.shape[1:] != age.shape:
         raise ValueError(
-            f"{path} must hold heights (n, {len(age)}) at {len(age)} ages, got {boys.shape} and {girls.shape}."
+            f"{path} must have heights (n, {len(age)}) at {len(age)} ages, got {boys.shape} and {girls.shape}."
         )
-    return Growth(
-        age.astype(float), np.concatenate([boys, girls]).astype(float), np.arange(len(boys) + len(girls)) < len(boys)
-    )
+    heights = np.concatenate([boys, girls]).astype(float)
+    boy = np.arange(len(heights)) < len(boys)
+    return Growth(age.astype(float), heights, boy)
 
 
 def load_gait() -> Curves:
@@ -63,7 +63,7 @@ def load_gait() -> Curves:
 
 
 def load_weather() -> Curves:
-    """Temperature to log10 precipitation over a year, 35 places, of `data_home()`/functional/canadian_weather.npz."""
+    """Temperature to log10 precipitation over a year, 35 stations, of `data_home()`/functional/canadian_weather.npz."""
     path = find_data("functional/canadian_weather.npz")
     temperature, precipitation = read_arrays(path, "a weather", ("temp", "log10_precip")).values()
     return _curves(path, temperature, precipitation, periodic=True)
@@ -85,15 +85,17 @@ def load_lip() -> Lip:
     results = find_data("duality2020_results/results.npz")
     errors = read_arrays(results, "a result", ("Lip_err",))["Lip_err"]
     if emg.shape != lip.shape or emg.shape[1:] != t.shape or errors.shape != (5, 50):
-        raise ValueError(f"{path} must hold curves (n, {len(t)}), got {emg.shape} and {lip.shape}.")
+        raise ValueError(f"{path} must have curves (n, {len(t)}), got {emg.shape} and {lip.shape}.")
     return Lip(emg.astype(float), lip.astype(float), t.astype(float), errors.astype(float))
 
 
 def _curves(path: Any, X: NDArray[Any], Y: NDArray[Any], *, periodic: bool) -> Curves:
     if X.ndim != 2 or Y.ndim != 2 or len(X) != len(Y):
-        raise ValueError(f"{path} must hold as many input as output curves, got {X.shape} and {Y.shape}.")
+        raise ValueError(f"{path} must have as many input as output curves, got {X.shape} and {Y.shape}.")
 
     def points(size: int) -> NDArray[np.float64]:
-        return (np.arange(size) + 0.5) / size if periodic else np.linspace(0.0, 1.0, size)
+        if periodic:
+            return (np.arange(size) + 0.5) / size
+        return np.linspace(0.0, 1.0, size)
 
     return Curves(X.astype(float), points(X.shape[1]), Y.astype(float), points(Y.shape[1]))

@@ -18,7 +18,7 @@ PARTS = ("train-low", "train-medium", "train-high", "dev", "test")
 
 @dataclass(frozen=True)
 class Inflection:
-    """Lemmas, the form that is wanted of each, and that form."""
+    """Lemmas, grammatical tags, and the inflected forms."""
 
     lemma: NDArray[np.object_]
     form: NDArray[np.object_]
@@ -36,7 +36,7 @@ def load_inflection(language: str, part: str) -> Inflection:
     language : str
         ``"english"``, ``"german"``, ``"turkish"``.
     part : {"train-low", "train-medium", "train-high", "dev", "test"}
-        100, 1000 and 10000 words to train on, each within the next; 1000 to choose by; 1000 to test on.
+        100, 1000 and 10000 training words, each part included in the next; 1000 development words; 1000 test words.
     """
     check_choice(part, "part", PARTS)
     path = find_set("inflection", f"{language}-{part}", ".tsv.gz")
@@ -44,6 +44,6 @@ def load_inflection(language: str, part: str) -> Inflection:
         lines = [line.rstrip("\n").split("\t") for line in file if line.strip()]
     for i, cells in enumerate(lines):
         if len(cells) != 3 or not all(cells):
-            raise ValueError(f"{path}: line {i + 1} must be a lemma, a form and tags, got {cells!r:.80}.")
+            raise ValueError(f"{path}: line {i + 1} must have lemma, form and tags, got {cells!r:.80}.")
     columns = np.array(lines, dtype=object).reshape(-1, 3)
     return Inflection(columns[:, 0], columns[:, 1], columns[:, 2])

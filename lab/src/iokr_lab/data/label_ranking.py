@@ -1,4 +1,4 @@
-"""Label ranking data: each row of features comes with an order of the labels."""
+"""Label ranking data: each row has features and a ranking of the labels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TARGET = "ranking"
 class LabelRanking:
     """Rows of features, and the rank of every label for each row.
 
-    Ranks count from 1, the best; tied labels share their mean, and NaN is a label that the row does not name.
+    Ranks start at 1, the best; tied labels share their mean rank, and labels missing in a row are NaN.
 
     Examples
     --------
@@ -33,7 +33,7 @@ class LabelRanking:
     'b>a>c'
     """
 
-    X: NDArray[np.float64]  # (n, p), a category is a column of zeros and ones for each of its values
+    X: NDArray[np.float64]  # (n, p), categories one-hot
     ranks: NDArray[np.float64]  # (n, d)
     labels: tuple[str, ...]
     feature_names: tuple[str, ...]
@@ -42,22 +42,22 @@ class LabelRanking:
         return len(self.X)
 
     def order(self, i: int) -> str:
-        """The labels of row i, best first, tied ones written together."""
+        """The labels of row i, best first; tied labels without separator."""
         row = self.ranks[i]
         groups = ("".join(np.array(self.labels)[row == rank]) for rank in np.unique(row[~np.isnan(row)]))
         return ">".join(groups)
 
 
 def label_ranking_sets() -> tuple[str, ...]:
-    """The names of the sets in `data_home()`/label_ranking, sorted."""
+    """The sorted names of the data sets in `data_home()`/label_ranking."""
     return set_names(FOLDER, SUFFIX)
 
 
 def load_label_ranking(name: str) -> LabelRanking:
     """The label ranking set of `data_home()`/label_ranking/`name`.csv.gz.
 
-    The file has a header; its last column, ``ranking``, is an order such as ``b>a>c``, best first, a letter a label,
-    tied ones written together. Columns that are not numbers are categories.
+    The file has a header; its last column, ``ranking``, has rankings such as ``b>a>c``, best first, one letter per
+    label, tied labels without separator. Columns that are not numeric are categories.
 
     Parameters
     ----------
@@ -70,19 +70,19 @@ def load_label_ranking(name: str) -> LabelRanking:
     with reading(path, "a label ranking"):
         table = pd.read_csv(path)
     if TARGET not in table.columns or table.shape[1] < 2 or not len(table):
-        raise ValueError(f"{path} is not a label ranking file: it needs features and a column `{TARGET}`.")
+        raise ValueError(f"{path} must be a label ranking file, with features and a column `{TARGET}`.")
     orders = table.pop(TARGET)
     features = pd.get_dummies(table)
     X = features.to_numpy(dtype=np.float64)
     bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
     if len(bad):
-        raise ValueError(f"{path}: row {bad[0]} has a feature that is missing or infinite.")
+        raise ValueError(f"{path}: features must be finite, row {bad[0]} has a missing or infinite one.")
     ranks, labels = _ranks(path, orders.tolist())
     return LabelRanking(X, ranks, labels, tuple(map(str, features.columns)))
 
 
 def _ranks(path: Path, orders: list[Any]) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    """Places of the labels, ties at their mean."""
+    """Ranks of the labels, ties at their mean."""
     from iokr.kernels.structured.rankings import midranks  # here, so that the list of data sets imports no kernel
 
     labels = tuple(sorted({label for order in orders for label in str(order)} - {">"}))
@@ -92,9 +92,9 @@ def _ranks(path: Path, orders: list[Any]) -> tuple[NDArray[np.float64], tuple[st
         groups = str(order).split(">")
         named = "".join(groups)
         if not isinstance(order, str) or not all(groups) or len(set(named)) != len(named):
-            raise ValueError(f"{path}: row {i} must be an order such as 'b>a>c' with each label once, got {order!r}.")
+            raise ValueError(f"{path}: row {i} must be a ranking such as 'b>a>c' with each label once, got {order!r}.")
         for place, group in enumerate(groups):
             places[i, [column[label] for label in group]] = place
     if len(labels) < 2:
-        raise ValueError(f"{path} ranks {len(labels)} label; there must be at least two.")
+        raise ValueError(f"{path} must have at least two labels, got {len(labels)}.")
     return midranks(places), labels

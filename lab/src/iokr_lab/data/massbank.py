@@ -1,4 +1,4 @@
-"""Tandem mass spectra of MassBank with the molecules that share a formula with each: candidates to choose from."""
+"""Tandem mass spectra of MassBank with candidate molecules of the same formula."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,39 +13,39 @@ from iokr_lab.data.archives import read_arrays
 
 __all__ = ["MassBank", "load_massbank_msms", "write_massbank_files"]
 
-_BITS = 4263  # MACCS 167, Morgan of radius 2 2048, paths of up to six bonds 2048
+_BITS = 4263  # 167 MACCS, 2048 Morgan (radius 2), 2048 paths of up to six bonds
 _SPECTRA = ("indptr", "mz", "intensity", "precursor_mz", "inchikey14", "n_merged", "casmi2016")
 _MOLECULES = ("smiles", "n_spectra", "formula", "formula_id")
 
 
 @dataclass(frozen=True)
 class MassBank:
-    """n spectra, one a molecule, and M ≥ n molecules: that of each spectrum in its order, then other candidates."""
+    """n spectra, one per molecule, and M ≥ n molecules: first those of the spectra, then other candidates."""
 
     spectra: MassSpectra  # (n,), [M+H]+, metadata: id, adduct, inchikey14, smiles, formula
     smiles: NDArray[np.str_]  # (M,)
     formulas: NDArray[np.str_]  # (M,)
-    packed: NDArray[np.uint8]  # (M, 533), eight bits a byte
-    casmi2016: NDArray[np.bool_]  # (n,), also measured for that contest
+    packed: NDArray[np.uint8]  # (M, 533), packed bits
+    casmi2016: NDArray[np.bool_]  # (n,), spectra of molecules of that contest
 
     @property
     def n_bits(self) -> int:
-        """Bits of a fingerprint."""
+        """The number of bits of a fingerprint."""
         return _BITS
 
     def bits(self, rows: Any) -> NDArray[np.uint8]:
-        """The fingerprints of some molecules, zeros and ones."""
+        """The fingerprints of molecules as zeros and ones."""
         return np.unpackbits(self.packed[rows], axis=-1)[..., :_BITS]
 
     def candidates(self) -> list[NDArray[np.intp]]:
-        """For each spectrum the molecules of its formula, the truth among them, in the order of the table."""
+        """For each spectrum the molecules of its formula, including the true one, in the order of the table."""
         _, group = np.unique(self.formulas, return_inverse=True)
         order = np.argsort(group, kind="stable")
         starts = np.searchsorted(group[order], np.arange(group.max() + 2))
         return [order[starts[g] : starts[g + 1]] for g in group[: len(self.spectra)]]
 
     def folds(self, n_folds: int = 5, seed: int = 0) -> NDArray[np.intp]:
-        """The fold of each spectrum: molecules (all have one spectrum) at random, folds of almost equal size."""
+        """The fold of each spectrum: a random assignment to folds of nearly equal size."""
         fold = np.arange(len(self.spectra)) % n_folds
         return np.random.default_rng(seed).permutation(fold)
 
@@ -64,8 +64,8 @@ def load_massbank_msms() -> MassBank:
     smiles = molecules["smiles"]
     if n != len(found["indptr"]) - 1 or len(packed) != len(smiles) or packed.shape[1:] != (-(-_BITS // 8),):
         raise ValueError(
-            f"{path.parent} must hold as many molecules as fingerprints of {_BITS} packed bits, the first of them "
-            f"those of the spectra; got {len(smiles)}, {packed.shape} and {len(found['indptr']) - 1} spectra for {n}."
+            f"{path.parent} must have as many molecules as fingerprints of {_BITS} packed bits, first those of the "
+            f"spectra; got {len(smiles)}, {packed.shape} and {len(found['indptr']) - 1} spectra for {n}."
         )
     formulas = molecules["formula"][molecules["formula_id"]]
     metadata = [
@@ -78,7 +78,7 @@ def load_massbank_msms() -> MassBank:
 
 
 def write_massbank_files(folder: Path, rows: Any = None) -> tuple[Path, Path]:
-    """`spectra.mgf` and `candidates.tsv` of some spectra (all without `rows`): what the commands on spectra read."""
+    """Write `spectra.mgf` and `candidates.tsv` of some spectra (None: all), the input files of `iokr msms`."""
     data = load_massbank_msms()
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Multi-label data: each row carries a set of labels."""
+"""Multi-label data: each row has a set of labels."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +16,9 @@ __all__ = ["MultiLabel", "load_multilabel"]
 class MultiLabel:
     """Rows of features, and the labels of every row as zeros and ones."""
 
-    X: Any  # (n, p), sparse where the file is
-    Y: NDArray[np.float64]  # (n, d), 1 where the row has the label
-    n_train: int  # the first rows are the official training set
+    X: Any  # (n, p), sparse if stored so
+    Y: NDArray[np.float64]  # (n, d), 1 if the row has the label
+    n_train: int  # number of rows of the official training part, the first rows
     label_names: tuple[str, ...]
     order_libsvm: NDArray[np.int64] | None = None  # yeast: X[order_libsvm] is another distribution of the same data
 
@@ -26,8 +26,8 @@ class MultiLabel:
 def load_multilabel(name: str) -> MultiLabel:
     """The multi-label set of `data_home()`/multilabel/`name`.npz.
 
-    The file holds ``shape`` (rows, features, labels), ``n_train``, ``label_names``, the labels as ``Y_indptr`` and
-    ``Y_indices``, and the features as ``X``, or as ``X_indptr`` and ``X_indices`` when they are zeros and ones.
+    The file has ``shape`` (rows, features, labels), ``n_train``, ``label_names``, the labels as ``Y_indptr`` and
+    ``Y_indices``, and the features as ``X``, or as ``X_indptr`` and ``X_indices`` if they are binary.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def _assemble(path: Path, arrays: dict[str, NDArray[Any]]) -> MultiLabel:
     def ones(name: str, shape: tuple[int, int]) -> Any:
         return sparse_rows(path, arrays[f"{name}_indptr"], arrays[f"{name}_indices"], None, shape)
 
-    n, p, d = (int(size) for size in arrays["shape"])
+    n, p, d = map(int, arrays["shape"])
     X: Any = arrays["X"].astype(np.float64) if "X" in arrays else ones("X", (n, p))
     Y = ones("Y", (n, d)).toarray()
     names = tuple(arrays["label_names"].tolist())
@@ -59,5 +59,5 @@ def _assemble(path: Path, arrays: dict[str, NDArray[Any]]) -> MultiLabel:
     if not 0 <= n_train <= n:
         raise ValueError(f"n_train must be between 0 and {n}, got {n_train}.")
     if order is not None and not np.array_equal(np.sort(order), np.arange(n)):
-        raise ValueError(f"order_libsvm must hold each of the {n} rows once.")
+        raise ValueError(f"order_libsvm must have each of the {n} rows once.")
     return MultiLabel(X, Y, n_train, names, order)

@@ -1,4 +1,4 @@
-"""NCI-Cancer: molecules against 59 human cancer cell lines."""
+"""NCI-Cancer: activity of molecules against 59 human cancer cell lines."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from iokr_lab.data.archives import check_rows, read_arrays, sparse_rows
 
 __all__ = ["NCICancer", "load_nci_cancer", "load_nci_smiles"]
 
-ACTIVE = 60  # a score of at least this is active
+ACTIVE = 60  # minimal score of an active molecule
 _TABLE = ("nsc", "score", "no_zero_active", "middle_active", "has_structure", "cell_line", "tissue")
 _PATHS = ("nsc", "indptr", "indices", "n_features")
 
 
 @dataclass(frozen=True)
 class NCICancer:
-    """Molecules as sets of labelled paths, and how strongly each inhibits every cell line."""
+    """Molecules as sets of labelled paths, and their activity against every cell line."""
 
-    paths: Any  # (n, p), 1 where the molecule has the labelled linear path of 0 to 6 bonds
-    score: NDArray[np.float64]  # (n, 59), −10 log₁₀ GI50; active when at least 60
+    paths: Any  # (n, p), 1 if the molecule has the labelled linear path of 0 to 6 bonds
+    score: NDArray[np.float64]  # (n, 59), −10 log₁₀ GI50
     nsc: NDArray[np.int64]  # compound numbers
-    cell_line: tuple[str, ...]  # of each column
+    cell_line: tuple[str, ...]  # name of each column
     tissue: tuple[str, ...]
 
     @property
@@ -43,7 +43,7 @@ def load_nci_cancer(subset: str = "no_zero_active") -> NCICancer:
     Parameters
     ----------
     subset : {"no_zero_active", "middle_active", "all"}, default="no_zero_active"
-        Those active against at least one line, those active against about half of them, or all.
+        Molecules active against at least one line, molecules active against about half of the lines, or all.
     """
     check_choice(subset, "subset", ("no_zero_active", "middle_active", "all"))
     table_path = find_data("nci_cancer/nci_cancer.npz")
@@ -58,17 +58,19 @@ def load_nci_cancer(subset: str = "no_zero_active") -> NCICancer:
         raise ValueError(f"{table_path}: `score` must be ({n}, {d}), got {table['score'].shape}.")
     m = len(paths["nsc"])
     features = sparse_rows(paths_path, paths["indptr"], paths["indices"], None, (m, int(paths["n_features"])))
-    keep = table["has_structure"].astype(bool)
+    chosen = table["has_structure"].astype(bool)
     if subset != "all":
-        keep &= table[subset].astype(bool)
+        chosen &= table[subset].astype(bool)
     place = {int(number): row for row, number in enumerate(paths["nsc"])}
-    numbers = table["nsc"][keep].astype(np.int64)
+    numbers = table["nsc"][chosen].astype(np.int64)
     lost = [int(number) for number in numbers if int(number) not in place]
     if lost:
-        raise ValueError(f"{paths_path} has no paths for {len(lost)} molecules, such as NSC {lost[0]}.")
+        raise ValueError(
+            f"{paths_path} must have paths of all molecules, {len(lost)} are missing, such as NSC {lost[0]}."
+        )
     return NCICancer(
         features[[place[int(number)] for number in numbers]],
-        table["score"][keep].astype(np.float64),
+        table["score"][chosen].astype(np.float64),
         numbers,
         tuple(table["cell_line"].tolist()),
         tuple(table["tissue"].tolist()),
@@ -76,7 +78,7 @@ def load_nci_cancer(subset: str = "no_zero_active") -> NCICancer:
 
 
 def load_nci_smiles(nsc: Iterable[int]) -> list[str]:
-    """The structures of compounds by their numbers, of `data_home()`/nci_cancer.
+    """The SMILES of compounds by their numbers, of `data_home()`/nci_cancer.
 
     Parameters
     ----------
@@ -87,10 +89,10 @@ def load_nci_smiles(nsc: Iterable[int]) -> list[str]:
     with gzip.open(path, "rt", encoding="utf-8") as file:
         rows = [line.rstrip("\n").split("\t") for line in file]
     if not rows or rows[0] != ["nsc", "smiles"] or any(len(row) != 2 for row in rows):
-        raise ValueError(f"{path}: each line must have a number and a structure, the first line 'nsc' and 'smiles'.")
+        raise ValueError(f"{path}: each line must have a number and a SMILES, the first line 'nsc' and 'smiles'.")
     known = dict(rows[1:])
     found = [known.get(str(number), "") for number in nsc]
     if not all(found):
         lost = [int(number) for number, smiles in zip(nsc, found, strict=True) if not smiles]
-        raise ValueError(f"{path} has no structure for {len(lost)} molecules, such as NSC {lost[0]}.")
+        raise ValueError(f"{path} must have all structures, {len(lost)} are missing, such as NSC {lost[0]}.")
     return found

@@ -24,7 +24,7 @@ ONTOLOGIES = ("bp", "cc", "mf")
 
 @dataclass(frozen=True)
 class YeastNetwork:
-    """Proteins, the links between them, and what was measured on each.
+    """Proteins, their links, and measurements of each protein.
 
     Examples
     --------
@@ -40,15 +40,15 @@ class YeastNetwork:
     """
 
     orf: NDArray[np.str_]  # names of the proteins
-    edges: NDArray[np.int64]  # (m, 2), rows of the other arrays, i < j
-    expr_spellman: NDArray[np.float64]  # (n, 77), along the cell cycle; NaN where missing
+    edges: NDArray[np.int64]  # (m, 2), row indices of the other arrays, i < j
+    expr_spellman: NDArray[np.float64]  # (n, 77), along the cell cycle; NaN for missing values
     expr_eisen: NDArray[np.float64]  # (n, 79), under other conditions; NaN rows for proteins not in that study
-    loc: NDArray[np.float64]  # (n, 23), 1 where the protein was seen in the compartment
+    loc: NDArray[np.float64]  # (n, 23), 1 if the protein was observed in the compartment
     loc_names: tuple[str, ...]
     mips_class: NDArray[np.str_] | None = None  # letter of the functional class
     edges_medium: NDArray[np.int64] | None = None  # interactions of medium confidence
     edges_y2h_core: NDArray[np.int64] | None = None  # yeast two-hybrid, the core set
-    edges_y2h_full: NDArray[np.int64] | None = None  # and all
+    edges_y2h_full: NDArray[np.int64] | None = None  # yeast two-hybrid, complete
 
     @property
     def adjacency(self) -> csr_array:
@@ -57,7 +57,7 @@ class YeastNetwork:
 
     @property
     def expression(self) -> NDArray[np.float64]:
-        """All expression values side by side, 0 where missing."""
+        """All expression values, missing values replaced by 0."""
         return np.nan_to_num(np.hstack([self.expr_spellman, self.expr_eisen]))
 
 
@@ -82,9 +82,11 @@ def _load(name: str, fields: tuple[str, ...]) -> YeastNetwork:
     """The file of a network, checked."""
     path = find_data(f"{name}/{name}.npz")
     arrays: dict[str, Any] = read_arrays(path, "a yeast network", fields)
-    n, arrays["loc_names"] = len(arrays["orf"]), tuple(arrays["loc_names"].tolist())
-    for key in (key for key in fields if key.startswith("edges")):
-        arrays[key] = check_edges(path, arrays[key], n, key)
+    n = len(arrays["orf"])
+    arrays["loc_names"] = tuple(arrays["loc_names"].tolist())
+    for key in fields:
+        if key.startswith("edges"):
+            arrays[key] = check_edges(path, arrays[key], n, key)
     numbers = ("expr_spellman", "expr_eisen", "loc")
     check_rows(path, n, {key: arrays[key] for key in fields if key in (*numbers, "mips_class")})
     if arrays["loc"].shape != (n, len(arrays["loc_names"])):
@@ -97,30 +99,30 @@ def _load(name: str, fields: tuple[str, ...]) -> YeastNetwork:
 
 @dataclass(frozen=True)
 class YeastGO:
-    """Proteins by terms, for the three ontologies: biological process, cellular component, molecular function.
+    """Annotations of proteins with terms of biological process, cellular component and molecular function.
 
-    Matrices are (n, ·), by ontology. A protein is annotated by a term or by a term below it (along ``is_a`` and
-    ``part_of``; the root is left out).
+    The matrices of each ontology are (n, number of terms). A protein is annotated with a term if it is annotated with
+    it or with a descendant (along ``is_a`` and ``part_of``; without the root).
     """
 
     orf: NDArray[np.str_]  # names of the proteins
-    terms: Mapping[str, csr_array]  # 1 where annotated
-    direct: Mapping[str, csr_array]  # annotations as they were made
-    evidence: Mapping[str, csr_array]  # where `direct` is 1, a number whose bit i stands for evidence_codes[i]
+    terms: Mapping[str, csr_array]  # 1 for annotations, including ancestor terms
+    direct: Mapping[str, csr_array]  # 1 for direct annotations
+    evidence: Mapping[str, csr_array]  # for direct annotations, a number whose bit i represents evidence_codes[i]
     evidence_codes: tuple[str, ...]
 
     def without(self, ontology: str, codes: Sequence[str]) -> csr_array:
-        """Direct annotations that rest on some evidence other than `codes`, (n, ·)."""
+        """Direct annotations with some evidence other than `codes`."""
         check_choice(ontology, "ontology", ONTOLOGIES)
-        kept = sum(1 << i for i, code in enumerate(self.evidence_codes) if code not in codes)
+        other = sum(1 << i for i, code in enumerate(self.evidence_codes) if code not in codes)
         matrix = self.direct[ontology].copy()
-        matrix.data = ((self.evidence[ontology].data.astype(np.int64) & kept) != 0).astype(np.float64)
+        matrix.data = ((self.evidence[ontology].data.astype(np.int64) & other) != 0).astype(np.float64)
         matrix.eliminate_zeros()
         return matrix
 
 
 def information_content(annotated: csr_array) -> csr_array:
-    """s_it = −ln(fraction of rows annotated by t) where row i is annotated by t, else 0: rare terms weigh more.
+    """s_it = −ln(fraction of rows with term t) if row i has term t, else 0: rare terms get larger weights.
 
     Examples
     --------
@@ -140,7 +142,7 @@ def load_yeast_go() -> YeastGO:
     """Gene Ontology annotations of yeast, of `data_home()`/yeast_go/yeast_go.npz.
 
     5617 open reading frames, from the SGD annotation file of December 2011; annotations qualified by NOT and those
-    without data are left out.
+    without data are excluded.
     """
     path = find_data("yeast_go/yeast_go.npz")
     parts = ("terms", "indptr", "indices", "evidence", "closure_terms", "closure_indptr", "closure_indices")
@@ -166,13 +168,13 @@ def load_yeast_go() -> YeastGO:
 
 @dataclass(frozen=True)
 class NIPSAuthors:
-    """n authors, their d papers, and the v words of the papers whose text there is."""
+    """n authors, their d papers, and counts of v words in the papers with available text."""
 
     author: NDArray[np.str_]
     edges: NDArray[np.int64]  # pairs of authors with at least one joint paper, i < j
-    papers: csr_array  # (d, n), 1 where the author wrote the paper
-    year: NDArray[np.int64]  # of each paper
-    words: csr_array  # (n, v), how often each word occurs in the papers of the author; zeros where there is no text
+    papers: csr_array  # (d, n), 1 if the author wrote the paper
+    year: NDArray[np.int64]  # year of each paper
+    words: csr_array  # (n, v), counts of words in the papers of the author; zeros without text
     vocabulary: NDArray[np.str_]
 
     @property
@@ -184,18 +186,18 @@ class NIPSAuthors:
 def load_nips_coauthorship() -> NIPSAuthors:
     """The NIPS co-authorship network of `data_home()`/nips_coauthorship, papers of 1987 to 2003.
 
-    `nips17_graph.npz` holds the network, `nips12_words.npz` the words of its first 1740 papers (to 1999).
+    `nips17_graph.npz` has the network, `nips12_words.npz` the words of its first 1740 papers (to 1999).
     """
-    path, words_path = (find_data(f"nips_coauthorship/{name}.npz") for name in ("nips17_graph", "nips12_words"))
-    graph = read_arrays(
-        path, "a co-authorship", ("author", "edges", "doc_year", "doc_author_indptr", "doc_author_indices")
-    )
+    path = find_data("nips_coauthorship/nips17_graph.npz")
+    words_path = find_data("nips_coauthorship/nips12_words.npz")
+    names = ("author", "edges", "doc_year", "doc_author_indptr", "doc_author_indices")
+    graph = read_arrays(path, "a co-authorship", names)
     text = read_arrays(words_path, "a word count", ("indptr", "indices", "counts", "vocab"))
     n = len(graph["author"])
     d = len(graph["doc_year"])
     known = len(text["indptr"]) - 1
     if known > d:
-        raise ValueError(f"{words_path} has {known} papers, but there are {d} in {path}.")
+        raise ValueError(f"{words_path} must have at most the {d} papers of {path}, got {known}.")
     papers = sparse_rows(path, graph["doc_author_indptr"], graph["doc_author_indices"], None, (d, n))
     shape = (known, len(text["vocab"]))
     counts = sparse_rows(words_path, text["indptr"], text["indices"], text["counts"], shape)

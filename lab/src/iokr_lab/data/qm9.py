@@ -13,7 +13,7 @@ __all__ = ["load_qm9"]
 
 
 def load_qm9() -> NDArray[np.object_]:
-    """The SMILES of `data_home()`/qm9, 133 595 molecules of at most nine atoms besides hydrogen."""
+    """The SMILES of `data_home()`/qm9, 133 595 molecules of at most nine heavy atoms."""
     path = find_data("qm9/qm9_smiles.csv.gz")
     with gzip.open(path, "rt", encoding="utf-8") as file:
         lines = file.read().split("\n")

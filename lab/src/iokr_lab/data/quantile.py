@@ -1,4 +1,4 @@
-"""The small regressions on which joint quantiles and infinite tasks were compared."""
+"""Small regression data sets used in papers on joint quantiles and infinite tasks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from iokr_lab.data.archives import find_set, reading
 
 __all__ = ["QUANTILE_SETS", "QuantileSet", "load_quantile"]
 
-QUANTILE_SETS = {  # name: response, columns dropped, numbers that are codes; text is a category
+QUANTILE_SETS = {  # name → response, dropped columns, numeric columns that are categories; texts are categories
     "BigMac2003": ("BigMac", ("name",), ()),
     "Boston": ("medv", (), ()),
     "CobarOre": ("z", (), ()),
@@ -41,7 +41,7 @@ _MISSING = {"", "NA", "nan", "NaN"}
 
 @dataclass(frozen=True)
 class QuantileSet:
-    """Inputs and a response, as they are in the file: not standardised."""
+    """Inputs and response as in the file, not standardised."""
 
     X: NDArray[np.float64]  # (n, p), categories one-hot
     y: NDArray[np.float64]  # (n,)
@@ -49,7 +49,7 @@ class QuantileSet:
 
 
 def load_quantile(name: str) -> QuantileSet:
-    """A set of `data_home()`/quantile; incomplete rows are left out."""
+    """A data set of `data_home()`/quantile without incomplete rows."""
     path = find_set("quantile", name, ".csv.gz")
     response, dropped, codes = QUANTILE_SETS[name]
     with reading(path, "a quantile"), gzip.open(path, "rt", encoding="utf-8", newline="") as file:

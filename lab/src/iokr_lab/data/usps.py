@@ -18,7 +18,7 @@ SIDE = 16
 class USPS:
     """Digits as rows of 256 pixels in [−1, 1], row-major: the upper half of an image is columns 0–127."""
 
-    X_train: NDArray[np.float64]  # (n, 256), in their original order
+    X_train: NDArray[np.float64]  # (n, 256), in the original order
     y_train: NDArray[np.int64]  # the digits, 0–9
     X_test: NDArray[np.float64]
     y_test: NDArray[np.int64]
@@ -27,8 +27,8 @@ class USPS:
 def load_usps() -> USPS:
     """The USPS digits of `data_home()`/usps/usps.npz.
 
-    The file holds ``X_train``, ``y_train``, ``X_test``, ``y_test``; images are rows of 256 integers, a thousand
-    times the pixel value.
+    The file has ``X_train``, ``y_train``, ``X_test``, ``y_test``; images are rows of 256 integers, 1000
+    times the pixel values.
     """
     path = find_data("usps/usps.npz")
     X, y, X_test, y_test = read_arrays(path, "a USPS", ("X_train", "y_train", "X_test", "y_test")).values()
@@ -36,7 +36,7 @@ def load_usps() -> USPS:
 
 
 def _images(path: Any, X: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Pixel values and digits, or what is wrong with them."""
+    """Pixel values and digits, checked."""
     if X.ndim != 2 or X.shape[1] != SIDE * SIDE or y.shape != X.shape[:1]:
-        raise ValueError(f"{path} must hold images (n, 256) and digits (n,), got {X.shape} and {y.shape}.")
+        raise ValueError(f"{path} must have images (n, 256) and digits (n,), got {X.shape} and {y.shape}.")
     return X / 1000.0, y.astype(np.int64)

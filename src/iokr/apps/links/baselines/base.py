@@ -16,7 +16,6 @@ from iokr._system.memory import check_matrix, check_memory
 from iokr.data.objects import n_objects, take
 from iokr.estimators.inputs import InputAdapter, adapt, check_kernel
 from iokr.estimators.links.network import Network, check_names, check_network, fit_output_kernel
-from iokr.estimators.outputs import single_precision
 from iokr.kernels.base import Kernel, check_gram
 
 __all__ = ["LinkBaseline", "Nodes", "check_node_kernel", "positive_eigen", "spectral_filter"]
@@ -98,7 +97,8 @@ class LinkBaseline(Component, ABC):
         self.check_parameters()
         kernel = check_node_kernel(self.kernel)
         check_names(X, adjacency)
-        X = adapt(self, X, kernel, reset=True).X
+        sample = adapt(self, X, kernel, reset=True)
+        X = sample.X
         self.network_: Network = check_network(X, adjacency, labeled)
         self.labeled_ = self.network_.labeled
         self.kernel_ = self.input_kernel(kernel).fit(take(X, self.labeled_))
@@ -107,7 +107,7 @@ class LinkBaseline(Component, ABC):
         check_memory(32.0 * n * n, f"{type(self).__name__} of {n} labelled nodes", _TO_REDUCE_MEMORY, R)
         check_gram(self.kernel_.gram(R), self.kernel_.trusted, "kernel")
         K = self.kernel_.block(R, R)
-        self._border = InputAdapter(self.kernel_, empty_like((0, 0), K), single_precision(X))
+        self._border = InputAdapter(self.kernel_, empty_like((0, 0), K), sample.single)
         self.learn((K + K.T) / 2, asarray_like(self.network_.graph.toarray(), K))
         return self
 
