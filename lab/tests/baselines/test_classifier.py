@@ -84,7 +84,7 @@ def test_refusals():
         PairClassifier(classifier="boosting").fit(X, W)
     with pytest.raises(ValueError, match="`unlinked` must be a positive number"):
         PairClassifier(unlinked=0).fit(X, W)
-    with pytest.raises(ValueError, match="a row for every node number"):
+    with pytest.raises(ValueError, match="a kernel on indices of nodes"):
         PairClassifier(features=X).fit(X, W)
     with pytest.raises(ValueError, match="pairs without a link"):
         PairClassifier().fit(X[:5], np.ones((5, 5)) - np.eye(5))

@@ -68,7 +68,7 @@ def test_finds_groups():
 def test_refuses():
     with pytest.raises(ValueError, match="`kernel` must be a kernel on indices of nodes"):
         OK3(RBF(), features=X).fit(X, W, LABELED)
-    with pytest.raises(ValueError, match="`features` has 5 rows, but there is a node 12"):
+    with pytest.raises(ValueError, match="must have a row for every node, got 5 rows and node 12"):
         OK3(Precomputed(X @ X.T), features=X[:5]).fit(np.arange(N), W, LABELED)
     with pytest.raises(ValueError, match="`n_estimators`"):
         OK3(n_estimators=0).fit(X, W, LABELED)

@@ -87,5 +87,5 @@ def test_words(home):
     with pytest.raises(ValueError, match="`part` must be one of"):
         load_inflection("toy", "some")
     write(home, "stodge\tV;PST\n", "inflection/toy-test.tsv.gz")
-    with pytest.raises(ValueError, match="line 1 must be a lemma, a form and tags"):
+    with pytest.raises(ValueError, match="line 1 must have lemma, form and tags"):
         load_inflection("toy", "test")

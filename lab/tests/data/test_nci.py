@@ -98,7 +98,7 @@ def test_structures_by_number(home):
     write_smiles(home, "nsc\tsmiles\n10\tCCO\n20\tC=O\n30\t\n")
     assert load_nci_smiles([20, 10]) == ["C=O", "CCO"]
     for number in (30, 40):
-        with pytest.raises(ValueError, match=f"no structure for 1 molecules, such as NSC {number}"):
+        with pytest.raises(ValueError, match=f"1 are missing, such as NSC {number}"):
             load_nci_smiles([10, number])
 
 
