@@ -145,9 +145,9 @@ def _one_line(error: Exception) -> str:
     return f"unexpected {type(error).__name__}: {text or 'no message'} (-v shows where)"
 
 
-def show_version(asked: bool) -> None:
+def show_version(wanted: bool) -> None:
     """Print the version and exit."""
-    if asked:
+    if wanted:
         from iokr import __version__
 
         typer.echo(f"iokr {__version__}")
@@ -203,22 +203,22 @@ def _plain_lines() -> "Progress":
     from time import monotonic
 
     stage = last = ""
-    since = said = monotonic()
+    since = shown = monotonic()
     first = of = 0
 
     def progress(done: int, total: int, what: str) -> None:
-        nonlocal stage, last, since, said, first, of
+        nonlocal stage, last, since, shown, first, of
         now = monotonic()
         if total != of or done < first:  # a new stretch of work
             since = now
             first = done
             of = total
         begun = what.partition(": ")[0] != stage
-        if begun or (what != last and now - said > _OFTEN):
+        if begun or (what != last and now - shown > _OFTEN):
             say(f"{what} ({done} of {total}{_time_left(now - since, done - first, total - done)})")
             stage = what.partition(": ")[0]
             last = what
-            said = now
+            shown = now
 
     return progress
 
@@ -283,15 +283,15 @@ def _aligned(table: "Table") -> str:
 
 
 @contextmanager
-def new_file(path: Path, *beside: Path, force: bool, inputs: Sequence[Path] = ()) -> Iterator[None]:
+def new_file(path: Path, *others: Path, force: bool, inputs: Sequence[Path] = ()) -> Iterator[None]:
     """Check that a file, and others next to it, can be written; lock it, and remove what killed runs have left."""
     from iokr._system.files import locked, remove_unfinished
 
-    for file in (path, *beside):
+    for file in (path, *others):
         _check_new(file, force, inputs)
     lock = path.with_name(f".{path.name}.iokr-lock")
     with locked(lock, f"{path} is being written by another run; wait for it, or choose another file with -o."):
-        for file in (path, *beside):
+        for file in (path, *others):
             _check_new(file, force, inputs)  # again, now that the file is locked
             remove_unfinished(file)
         yield

@@ -1,4 +1,4 @@
-"""Which model finds the links of nodes that it has not seen? Folds of nodes, the same for every model."""
+"""Models compared on held-out nodes, in the same folds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from iokr.apps.links.methods import METHODS, FittedMethod, TrainingSet, fit_methods
 from iokr.apps.report import Spread, Table
-from iokr.apps.report.progress import Progress, silent
+from iokr.apps.report.progress import Progress, silent, stage
 from iokr.estimators.areas import areas_of, score_of
 from iokr.estimators.links.probability import root_mean_square
 from iokr.estimators.links.ranking import f1_threshold
@@ -98,12 +98,9 @@ def compare(
     folds = NodeKFold(FOLDS, shuffle=True, random_state=seed)
     for split in link_splits(data.graph, folds, data.labeled, ("known-new", "new-new")):
         part = TrainingSet(data.X, split.graph, split.train)
-        words = f"fold {split.fold + 1} of {FOLDS}"
-
-        def told(done: int, total: int, what: str, fold: int = split.fold, words: str = words) -> None:
-            progress(fold * total + done, FOLDS * total, f"{words}, {what}")
-
-        for fitted in fit_methods(methods, models, part, progress=told):
+        k = split.fold
+        in_fold = stage(progress, f"fold {k + 1} of {FOLDS}", k / FOLDS, (k + 1) / FOLDS)
+        for fitted in fit_methods(methods, models, part, progress=in_fold):
             rankings = [part[1:] for part in split.held_out(_in_units(fitted, split.train))]
             truth, scores = (np.concatenate(part) for part in zip(*rankings, strict=True))
             pairs[fitted.method].append((truth, scores))
@@ -143,6 +140,6 @@ def methods_table(areas: Mapping[str, Matrix], title: str, note: str) -> Table:
 
 
 def percent(values: Matrix) -> Spread | None:
-    """Mean and deviation of fractions in percent; None where there is none."""
+    """Mean and deviation of fractions in percent; None for an empty list."""
     known = values[~np.isnan(values)]
     return Spread.of(100 * known, digits=1) if len(known) else None

@@ -36,7 +36,7 @@ def describe(network: LinkData, settings: Settings, methods: Sequence[str]) -> s
 
 
 def _inputs(network: LinkData, settings: Settings) -> str:
-    """The input kernel in words."""
+    """The input kernels, as a phrase."""
     nodes = network.rows
     scaled = "scaled " if settings.scaled else ""
     if nodes.kernels is not None:

@@ -1,4 +1,4 @@
-"""Features of nodes as kernels take them: scaled, a kernel for every view, and read alike for nodes that come later."""
+"""Features of nodes: scaling, a kernel for every view, and the same for nodes that come later."""
 
 from __future__ import annotations
 

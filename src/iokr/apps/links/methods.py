@@ -59,9 +59,9 @@ class TrainingSet:
         rng = np.random.default_rng(seed)
         some = rng.permutation(self.labeled)[:size]
         others = np.setdiff1d(np.arange(self.graph.shape[0]), self.labeled)
-        beside = rng.permutation(others)[: max(size, COMPARED)] if unlabeled else others[:0]
-        kept = np.sort(np.concatenate([some, beside]))
-        return TrainingSet(self.X[kept], self.graph[kept][:, kept], np.flatnonzero(np.isin(kept, some)))
+        used = rng.permutation(others)[: max(size, COMPARED)] if unlabeled else others[:0]
+        nodes = np.sort(np.concatenate([some, used]))
+        return TrainingSet(self.X[nodes], self.graph[nodes][:, nodes], np.flatnonzero(np.isin(nodes, some)))
 
 
 def sample_size(n_labeled: int, n_nodes: int, settings: Settings) -> int | None:

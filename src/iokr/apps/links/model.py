@@ -230,7 +230,7 @@ def _fit_one_kind(network: LinkData, settings: Settings, seed: int, progress: Pr
 def _compared(
     methods: list[str], models: Mapping[str, Any], data: TrainingSet, settings: Settings, seed: int, progress: Progress
 ) -> tuple[list[HeldOut], str]:
-    """Every method on held-out nodes, and why there is none. Any other error of a model is an error."""
+    """Every method on held-out nodes, and a caveat where there are too few links; other errors are not caught."""
     try:
         return compare(methods, models, data, settings.scoring, seed, progress), ""
     except TooFewLinks:

@@ -113,7 +113,7 @@ def _name(model: LinkModel) -> str:
 
 
 def _training_data(model: LinkModel) -> dict[str, Any] | None:
-    """What hashes are kept of; a model from a file does not know it."""
+    """The data whose hashes are stored; None for a model from a file."""
     network = model.network
     if network is None:
         return None

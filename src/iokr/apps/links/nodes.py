@@ -148,7 +148,7 @@ class Selection:
     def blocks(self, nodes: ModelNodes) -> list[tuple[Numbers, Numbers | None]]:
         """Lists of nodes without a common pair, between which pairs are ranked; None is a list and itself.
 
-        Pairs with a later node, where there are such nodes and no others are asked for.
+        By default pairs with a later node, if there are later nodes.
         """
         one, other = self._lists(nodes)
         blocks = _across(one, other, nodes.n_rows) if nodes.across else _within(one, other)

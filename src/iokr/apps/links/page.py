@@ -1,4 +1,4 @@
-"""The page of predicted links: a network and a table to work with, the expected precision, and the files beside it."""
+"""The page of predicted links: interactive network and table, expected precision, and further files."""
 
 from __future__ import annotations
 

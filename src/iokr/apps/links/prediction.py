@@ -95,7 +95,7 @@ class LinkResult:
         return self.model.chosen
 
     def network(self) -> nx.Graph:
-        """Known and predicted links, told apart by their attribute `kind`."""
+        """Known and predicted links, with the attribute `kind`."""
         import networkx as nx
 
         found = network_of(self)

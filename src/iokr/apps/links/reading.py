@@ -194,13 +194,16 @@ def _read_across(
     else:
         columns = read_views(partners, missing=missing, layout=layout)
         matrix = _matrix(edges)
-        links = as_edges(edges if matrix is None else _named_links(matrix, rows, columns))
-        table = read_edges(links, known=[*rows.ids.tolist(), *columns.ids.tolist()], **ends)
+        table = read_edges(
+            as_edges(edges if matrix is None else _named_links(matrix, rows, columns)),
+            known=[*rows.ids.tolist(), *columns.ids.tolist()],
+            **ends,
+        )
         names = (rows.views[0][0], columns.views[0][0])
         rejections = (*rows.rejections, *columns.rejections)
         notes = (*rows.notes, *columns.notes)
         comments = rows.comments + columns.comments
-    titled = len(set(table.head)) == 2 and all(table.head) and not isinstance(edges, np.ndarray) and not issparse(edges)
+    titled = len(set(table.head)) == 2 and all(table.head)
     kinds = (table.head[0], table.head[1]) if titled else names
     known, more = _links_across(table, rows, columns)
     return LinkData(
@@ -224,7 +227,8 @@ def _named_links(matrix: csr_array, rows: Nodes, columns: Nodes) -> Any:
         n, m = (len(ids) for ids in origins)
         raise ValueError(f"`edges` has shape {matrix.shape}, but `nodes` has {n} rows and `partners` has {m}.")
     ends = matrix.tocoo()
-    return pd.DataFrame({"row": origins[0][ends.row], "column": origins[1][ends.col], "weight": ends.data})
+    links = zip(origins[0][ends.row], origins[1][ends.col], ends.data, strict=True)
+    return pd.DataFrame(links, columns=[rows.views[0][0], columns.views[0][0], "weight"])
 
 
 def _by_column(table: FileTable, nodes: Nodes) -> tuple[Nodes, Nodes, list[Rejection]]:

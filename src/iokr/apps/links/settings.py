@@ -22,7 +22,7 @@ class FitOptions(TypedDict, total=False):
     Attributes
     ----------
     method : {"auto", "iokr", "pairs", "stack"}, default="auto"
-        `LinkPredictor`, `PairModel`, both together (`LinkStack`), or the best of the three in folds of nodes.
+        `LinkPredictor`, `PairLinkPredictor`, a weighted sum of both (`LinkStack`), or the best in folds of nodes.
     scale : bool, default=True
         Scale every feature to mean 0 and variance 1.
     input_kernel : {"gaussian", "linear", "cosine", "tanimoto"}, default="gaussian"
@@ -59,7 +59,7 @@ class FitOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Settings:
-    """`FitOptions` with their defaults."""
+    """`FitOptions` with their defaults, checked."""
 
     method: str = "auto"
     scale: bool = True
@@ -71,18 +71,31 @@ class Settings:
     alphas: tuple[float, ...] | None = None
     search_all: bool = False
 
+    def __post_init__(self) -> None:
+        check_choice(self.method, "method", METHODS)
+        check_choice(self.input_kernel, "input_kernel", INPUT_KERNELS)
+        check_choice(self.combine, "combine", COMBINATIONS)
+        check_choice(self.scoring, "scoring", SCORINGS)
+        check_number(self.beta, "beta", minimum=0.0, strict=True)
+        for alpha in self.alphas or ():
+            check_number(alpha, "alphas", minimum=0.0, strict=True)
+        if self.method == "pairs" and self.unlabeled:
+            raise ValueError("`unlabeled` has no effect on PairLinkPredictor; choose another `method`.")
+
     @property
     def scaled(self) -> bool:
         """Whether features are scaled; the Tanimoto kernel takes them as they are."""
         return self.scale and self.input_kernel != "tanimoto"
 
 
+_SETTINGS = tuple(field.name for field in fields(Settings))
+
 # Arguments of `read` and `fit` that have an effect on some data only.
 _OF_TABLES = ("missing", "scale", "input_kernel", "columns", "id_column", "one_hot", "transpose")
 _OF_ONE_KIND = ("kernels", "labeled", "beta", "unlabeled", "method", "search_all")
 _OF_FITTING = (
     *("edges", "kernels", "labeled", "missing", "bipartite", "columns", "id_column", "one_hot", "transpose", "decimal"),
-    *("source", "target", "weight", *(field.name for field in fields(Settings))),
+    *("source", "target", "weight", *_SETTINGS),
 )
 _DEFAULTS: dict[str, Any] = {
     **{field.name: field.default for field in fields(Settings)},
@@ -92,9 +105,9 @@ _DEFAULTS: dict[str, Any] = {
 
 
 def check_arguments(values: Mapping[str, Any], given: Collection[str] | None = None) -> None:
-    """Arguments of `read`, `fit` and `predict` that exclude each other, or have no effect together, are an error.
+    """Raise for arguments of `read`, `fit` and `predict` that exclude each other, or have no effect.
 
-    `given` are the names of those that the user gave; None is those that differ from their defaults.
+    `given` are the names of the arguments that the user gave; by default those that differ from their defaults.
     """
     names = {name for name, value in values.items() if not _is_default(name, value)} if given is None else set(given)
     _check_selection(values)
@@ -110,7 +123,7 @@ def check_arguments(values: Mapping[str, Any], given: Collection[str] | None = N
         _refuse(names, ("combine",), "has no effect on one table; it needs several `nodes` or `kernels`")
     if (values.get("source") is None) != (values.get("target") is None):
         raise ValueError("Give both `source` and `target`, or neither.")
-    _check_values(values)
+    Settings(**{name: value for name, value in values.items() if name in _SETTINGS})
 
 
 def _check_selection(values: Mapping[str, Any]) -> None:
@@ -132,19 +145,6 @@ def _check_kinds(names: Collection[str]) -> None:
         if name in names:
             own = ("ids",) if name == "partners" else ()
             _refuse(names, (*_OF_ONE_KIND, *own), f"has no effect with `{name}`: there are two kinds of nodes")
-
-
-def _check_values(values: Mapping[str, Any]) -> None:
-    settings = Settings(**{name: values[name] for name in Settings.__dataclass_fields__ if name in values})
-    check_choice(settings.method, "method", METHODS)
-    check_choice(settings.input_kernel, "input_kernel", INPUT_KERNELS)
-    check_choice(settings.combine, "combine", COMBINATIONS)
-    check_choice(settings.scoring, "scoring", SCORINGS)
-    check_number(settings.beta, "beta", minimum=0.0, strict=True)
-    for alpha in settings.alphas or ():
-        check_number(alpha, "alphas", minimum=0.0, strict=True)
-    if settings.method == "pairs" and settings.unlabeled:
-        raise ValueError("`unlabeled` has no effect on PairModel; leave it out, or choose another `method`.")
 
 
 def _refuse(given: Collection[str], without_effect: Iterable[str], why: str) -> None:
