@@ -79,6 +79,8 @@ class LinkPredictorCV(CallbackSupportMixin, LinkRegression):  # type: ignore[mis
         With `rule="averaged"` between the values of `alphas`.
     manifold_weight_ : float
         That of the manifold; 0 without one.
+    search_ : SearchResult
+        The scores on named axes, all of them kept, those of each fold, and the choice.
     best_index_ : tuple of int
         Index of what was chosen; of its alpha, the nearest of `alphas`.
     scores_ : array
@@ -90,7 +92,7 @@ class LinkPredictorCV(CallbackSupportMixin, LinkRegression):  # type: ignore[mis
     cv_results_ : dict
         The scores as a table, `pandas.DataFrame(model.cv_results_)`, in the form of scikit-learn's searches.
     interrupted_ : bool
-        True when Ctrl-C ended the search: the scores so far are kept, NaN where there are none yet.
+        True if the search was interrupted (Ctrl-C); unknown scores are then NaN.
     labeled_, threshold_, model_, output_kernel_, n_features_in_ :
         As in `LinkPredictor`.
 

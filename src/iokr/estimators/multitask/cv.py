@@ -18,7 +18,6 @@ from iokr.embeddings.base import Embedding
 from iokr.estimators.multitask.learning import LearnedOperator, TaskProblem
 from iokr.estimators.multitask.model import TaskRegression
 from iokr.estimators.multitask.similarity import check_coordinates, check_task_weight, task_operator, task_similarity
-from iokr.estimators.outputs import encode
 from iokr.estimators.progress import begin, end, report, with_callbacks
 from iokr.estimators.regression.evaluate import check_grid
 from iokr.estimators.regression.posing import Data, FittedInputs, check_data, pose
@@ -65,12 +64,14 @@ class MultiTaskCV(TaskRegression):
         The selected values; `task_weight_` is None when the operator is learned, `width_` without `widths`.
     loo_errors_ : array
         Mean leave-one-out error on y, axes kernel × manifold × width × task_weight × alpha, axes of length one dropped.
+    search_ : SearchResult
+        The errors on named axes, all of them kept, and the choice.
     best_index_ : tuple of int
         Index of the smallest error.
     cv_results_ : dict
         The same errors as a table, `pandas.DataFrame(model.cv_results_)`, in the form of scikit-learn's searches.
     interrupted_ : bool
-        True when Ctrl-C ended the search: the errors so far are kept, NaN where there are none yet.
+        True if the search was interrupted (Ctrl-C); unknown errors are then NaN.
     tasks_, A_, objective_, solution_, solver_, kernel_, embedding_, decoder_, n_features_in_ :
         As in `MultiTask`.
 
@@ -136,7 +137,7 @@ class MultiTaskCV(TaskRegression):
         progress = begin(self, n_points(axes), X=X, y=y)
         given = check_data(self, X, y, sample_weight, X_unlabeled, kernels[0])
         together = None if groups is None else check_groups(groups, n_objects(given.y), several=True)
-        data = Data(given, *encode(given.y, given.weight, frame=given.frame, **self._output_parts()))
+        data = self._encode_outputs(given)
         check_coordinates(data.outputs.embedding)
         posed = _posed(data, kernels, manifolds)
         if self.learn_tasks:

@@ -23,7 +23,6 @@ from iokr.estimators.multitask.similarity import (
     task_operator,
     task_similarity,
 )
-from iokr.estimators.outputs import encode
 from iokr.estimators.progress import begin, end, with_callbacks
 from iokr.estimators.regression.base import KernelRegression, fitted_problem
 from iokr.estimators.regression.posing import Data, Fit, FittedInputs, check_data, pose, solve
@@ -213,7 +212,7 @@ class MultiTask(TaskRegression):
         check_choice(self.coupling, "coupling", ("operator", "output", None))
         self._check_learning()
         given = check_data(self, X, y, sample_weight, X_unlabeled, kernel)
-        data = Data(given, *encode(given.y, given.weight, frame=given.frame, **self._output_parts()))
+        data = self._encode_outputs(given)
         if self.learn_tasks:
             check_coordinates(data.outputs.embedding)
             inputs, problem = pose(data, kernel, self.manifold)

@@ -67,12 +67,14 @@ class PairModelCV(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         Axes strategy × mix × kernel × alpha, axes of length one dropped.
     areas_ : dict of str to array
         "roc_auc" and "average_precision" at the same indices.
+    search_ : SearchResult
+        The scores on named axes, all of them kept, those of each fold, and the choice.
     best_index_ : tuple of int
         Index of the largest score, the first of equal ones.
     cv_results_ : dict
         The scores as a table, `pandas.DataFrame(model.cv_results_)`, in the form of scikit-learn's searches.
     interrupted_ : bool
-        True when Ctrl-C ended the search: the scores so far are kept, NaN where there are none yet.
+        True if the search was interrupted (Ctrl-C); unknown scores are then NaN.
     model_ : PairModel
         With what was chosen; fitted with `refit`.
 

@@ -261,6 +261,8 @@ class PairLinkPredictorCV(CallbackSupportMixin, PairLinkRegression):  # type: ig
         Axes kernel × mix × alpha, axes of length one dropped; there where there was a choice.
     areas_ : dict of str to array
         "roc_auc" and "average_precision" at the same indices.
+    search_ : SearchResult
+        The scores on named axes, all of them kept, those of each fold, and the choice.
     best_index_ : tuple of int
         Index of the largest score, the first of equal ones.
     cv_results_ : dict

@@ -58,7 +58,7 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
     alpha : float, default=1.0
         λ > 0: larger shrinks f more.
     solver : Solver, default=None
-        None is `Auto()`; `print(model.solver_)` says what it chose and why.
+        None is `Auto()`; `print(model.solver_)` shows the choice and its reason.
 
     Attributes
     ----------

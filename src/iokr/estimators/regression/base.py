@@ -15,8 +15,8 @@ from iokr.data.chunks import row_blocks
 from iokr.embeddings.base import Embedding
 from iokr.estimators.base import StructuredEstimator
 from iokr.estimators.inputs import InputAdapter, is_pairwise
-from iokr.estimators.outputs import Targets
-from iokr.estimators.regression.posing import Data, Fit, FittedInputs
+from iokr.estimators.outputs import Targets, encode
+from iokr.estimators.regression.posing import Data, Fit, FittedInputs, TrainingSet
 from iokr.estimators.regression.probability import candidate_probabilities
 from iokr.estimators.regression.variance import variances
 from iokr.gram.operators import IdentityMatrix
@@ -48,6 +48,10 @@ class KernelRegression(StructuredEstimator):
     solution_: Solution
     solver_: Solver
     _at: tuple[float, float]  # the alpha and manifold weight of the solution
+
+    def _encode_outputs(self, rows: TrainingSet, **parts: Any) -> Data:
+        """The training set with its outputs encoded, by the components of the model unless others are passed."""
+        return Data(rows, *encode(rows.y, rows.weight, frame=rows.frame, **{**self._output_parts(), **parts}))
 
     def _set_fit(self, data: Data, fit: Fit) -> None:
         """Keep outputs, inputs and coefficients, and the (alpha, manifold_weight) that they were found at."""

@@ -16,11 +16,11 @@ from iokr.data.chunks import as_source
 from iokr.data.objects import n_objects, take
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
-from iokr.estimators.outputs import FittedOutputs, encode
+from iokr.estimators.outputs import FittedOutputs
 from iokr.estimators.progress import begin, end, report, track, with_callbacks
 from iokr.estimators.regression.base import KernelRegression
 from iokr.estimators.regression.evaluate import Fold, Grid, check_grid, leave_one_out, on_folds, row_splits
-from iokr.estimators.regression.posing import Data, Fit, TrainingSet, check_data, check_observed, solve, square
+from iokr.estimators.regression.posing import Data, Fit, check_data, check_observed, solve, square
 from iokr.estimators.regression.streaming import check_alone, evaluate_chunks, solve_moments
 from iokr.estimators.search.engine import cv_results, n_points, select
 from iokr.estimators.search.grid import ALPHAS
@@ -37,9 +37,8 @@ __all__ = ["IOKRCV"]
 class IOKRCV(KernelRegression):
     """argmin over kernel, μ and α of (1/n) Σ_i ‖ψ(y_i) − h₋ᵢ(x_i)‖², exact leave-one-out in closed form.
 
-    One factorisation per kernel (and, with a strong manifold penalty, per manifold_weight) is reused for every alpha.
-    What is
-    estimated from data (`gamma_`, centring, covariance operators) is held fixed in leave-one-out; `cv=5` refits
+    One factorisation per kernel (and, with a strong manifold penalty, per manifold weight) is reused for every alpha.
+    Estimates from the data (`gamma_`, centring, covariance operators) are held fixed in leave-one-out; `cv=5` refits
     everything on each fold instead.
 
     Parameters
@@ -51,8 +50,8 @@ class IOKRCV(KernelRegression):
     manifold_weights : sequence of float, default=None
         Values of the manifold's μ; None is its own `weight`.
     cv : int, splitter or None, default=None
-        None is leave-one-out in closed form (quadratic losses); an integer is K-fold. Of rows in chunks (`Stream`, Dask
-        arrays) leave-one-out takes two passes, K-fold one: a chunk is in the fold of its number modulo K.
+        None is leave-one-out in closed form (quadratic losses); an integer is K-fold. For rows in chunks (`Stream`,
+        Dask arrays) leave-one-out takes two passes, K-fold one: a chunk is in the fold of its number modulo K.
     output_kernel, embedding, loss, manifold, decoder, solver :
         As in `IOKR`.
 
@@ -62,14 +61,15 @@ class IOKRCV(KernelRegression):
         The selected values.
     loo_errors_ : array
         Mean leave-one-out error, axes kernel × manifold weight × alpha, axes of length one dropped (`cv_errors_` with
-        `cv`).
-        Optimistic for a kernel that was tuned on the same rows (`model_selection.tune`).
+        `cv`). Optimistic for a kernel that was tuned on the same rows (`model_selection.tune`).
+    search_ : SearchResult
+        The errors on named axes, all of them kept, those of each fold, and the choice.
     best_index_ : tuple of int
         Index of the smallest error.
     cv_results_ : dict
         The same errors as a table, `pandas.DataFrame(model.cv_results_)`, in the form of scikit-learn's searches.
     interrupted_ : bool
-        True when Ctrl-C ended the search: the errors so far are kept, NaN where there are none yet.
+        True if the search was interrupted (Ctrl-C); unknown errors are then NaN.
     kernel_, output_kernel_, embedding_, decoder_, solution_, solver_, n_features_in_ :
         As in `IOKR`.
 
@@ -116,26 +116,26 @@ class IOKRCV(KernelRegression):
         if source is not None:
             check_alone(sample_weight, X_unlabeled if groups is None else groups)
             return self._fit_chunks(source, grid)
-        given = check_data(self, X, y, sample_weight, X_unlabeled, grid.kernels[0])
-        together = None if groups is None else check_groups(groups, n_objects(given.y), several=True)
+        rows = check_data(self, X, y, sample_weight, X_unlabeled, grid.kernels[0])
+        together = None if groups is None else check_groups(groups, n_objects(rows.y), several=True)
         splits = [] if self.cv is None else row_splits(self.cv, n_objects(X), y, together)
         n_folds = max(1, len(splits))
         progress = begin(self, n_points(grid.axes) * n_folds, X=X, y=y)
-        data = Data(given, *encode(given.y, given.weight, frame=given.frame, **self._output_parts()))
-        if self._output_parts()["output_kernel"] is None and data.outputs.kernel is not None:
+        data = self._encode_outputs(rows)
+        if self.output_kernel is None and data.outputs.kernel is not None:
             raise ValueError(
-                "Leave-one-out needs an output kernel in which errors are measured, such as `WeisfeilerLehman()` for "
-                "graphs, but `output_kernel` is None and `y` does not hold vectors; set it, or choose `alpha` yourself "
-                "with `IOKR`."
+                "Selection needs an output kernel in which errors are measured, such as `WeisfeilerLehman()` for "
+                "graphs, but `output_kernel` is None and `y` does not hold vectors; set it, or choose `alpha` yourself."
             )
         parts: dict[str, Any] = {"manifold": self.manifold, "solver": self.solver}
         if self.cv is None:
-            name, evaluate = "loo_errors_", leave_one_out(data, grid, groups=together, **parts)
+            name = "loo_errors_"
+            evaluate = leave_one_out(data, grid, groups=together, **parts)
         else:
+            name = "cv_errors_"
             if data.targets.mask is not None:
-                check_observed(data.targets.mask)  # by the numbers of all rows, not by those of a fold
-            counted = _counted(given, data.targets.mask)
-            name, evaluate = "cv_errors_", on_folds(self._folds(given, splits, grid, counted), grid, **parts)
+                check_observed(data.targets.mask)  # so that errors name rows of y, not rows of a fold
+            evaluate = on_folds(self._folds(data, splits, grid), grid, **parts)
 
         def solve_best(found: SearchResult) -> Fit:
             best = found.best
@@ -165,27 +165,23 @@ class IOKRCV(KernelRegression):
         self.alpha_ = fit.alpha
         self.manifold_weight_ = fit.manifold_weight
 
-    def _folds(
-        self, given: TrainingSet, splits: list[tuple[np.ndarray, np.ndarray]], grid: Grid, counted: np.ndarray
-    ) -> Iterator[Fold]:
-        """The training rows of each fold, their outputs encoded anew, and the weighted errors on the others."""
-        kernel = grid.kernels[0]
-        weight = np.ones(n_objects(given.y)) if given.weight is None else given.weight
+    def _folds(self, data: Data, splits: list[tuple[np.ndarray, np.ndarray]], grid: Grid) -> Iterator[Fold]:
+        """The training rows of each fold, their outputs encoded anew, and the weighted errors on the others.
+
+        The weight of a held-out row is its sample weight times the fraction of its entries that are observed.
+        """
+        rows, mask = data.rows, data.targets.mask
+        pairwise = grid.kernels[0].pairwise
+        weight = np.ones(data.targets.n) if rows.weight is None else rows.weight
+        counted = weight if mask is None else weight * mask.mean(axis=1)
         for train, test in splits:
-            part = given.restrict(train, pairwise=kernel.pairwise)
-            data = Data(part, *encode(part.y, part.weight, **{**self._output_parts(), "decoder": None}))
-            S = data.outputs.embedding.represent(take(given.y, test))
-            X = square(given.X, test, train) if kernel.pairwise else take(given.X, test)
-            measure = partial(_weighted_error, data.outputs, S, weight[test])
-            yield Fold(data, X, measure, float(counted[test].sum()))
+            part = self._encode_outputs(rows.restrict(train, pairwise=pairwise), decoder=None)
+            S = part.outputs.embedding.represent(take(rows.y, test))
+            X = square(rows.X, test, train) if pairwise else take(rows.X, test)
+            measure = partial(_weighted_error, part.outputs, S, weight[test])
+            yield Fold(part, X, measure, float(counted[test].sum()))
 
 
 def _weighted_error(outputs: FittedOutputs, S: Any, weight: np.ndarray, H: Array) -> float:
     """Σ_i w_i ‖ψ(y_i) − h(x_i)‖²."""
     return float(weight @ to_numpy(outputs.errors(H, S)))
-
-
-def _counted(given: TrainingSet, mask: np.ndarray | None) -> np.ndarray:
-    """What each row counts when it is predicted: its weight, by its observed entries."""
-    weight = np.ones(n_objects(given.y)) if given.weight is None else given.weight
-    return np.asarray(weight if mask is None else weight * mask.mean(axis=1))

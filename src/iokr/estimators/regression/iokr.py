@@ -15,10 +15,10 @@ from iokr.data.chunks import as_source
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.estimators.inputs import adapt, check_kernel
-from iokr.estimators.outputs import check_columns, encode
+from iokr.estimators.outputs import check_columns
 from iokr.estimators.progress import begin, end, track, with_callbacks
 from iokr.estimators.regression.base import KernelRegression
-from iokr.estimators.regression.posing import Data, check_data, solve
+from iokr.estimators.regression.posing import check_data, solve
 from iokr.estimators.regression.streaming import (
     SOLVED,
     PartialFit,
@@ -52,17 +52,17 @@ class IOKR(KernelRegression):
     output_kernel : Kernel, default=None
         On the outputs; None takes outputs as vectors, ψ(y) = y.
     embedding : Embedding, default=None
-        How ψ is held; None takes the exact one that loss and operator need.
+        Coordinates of ψ; None is the exact ones that the loss can use.
     loss : Loss, default=None
         None is `Square()`.
     alpha : float, default=1.0
         λ > 0: larger shrinks h more.
     manifold : Manifold, default=None
-        Penalty that uses `X_unlabeled`.
+        Penalty on differences between neighbouring inputs, `X_unlabeled` included.
     decoder : Decoder, default=None
         Pre-image; None is `Identity()` without an output kernel, else `Candidates()`.
     solver : Solver, default=None
-        None is `Auto()`; `print(model.solver_)` says what it chose and why.
+        None is `Auto()`; `print(model.solver_)` shows the choice and its reason.
 
     Attributes
     ----------
@@ -70,9 +70,9 @@ class IOKR(KernelRegression):
     solution_ : Solution
         `C`, `n_iter`, `gap`, `converged`.
     solver_ : Solver
-        What solved the problem.
+        The solver that was used.
     n_features_in_ : int
-        When X is an array.
+        If X is an array.
 
     Notes
     -----
@@ -107,8 +107,8 @@ class IOKR(KernelRegression):
         Parameters
         ----------
         X : array, sparse matrix, or sequence of n objects that the kernel takes
-            Or rows in chunks, for a kernel with few features such as `Nystroem`: a `Stream`, whose chunks bring y and
-            weights, or a Dask array.
+            For a kernel with few features, such as `Nystroem`, also rows in chunks: a `Stream`, whose chunks include y
+            and weights, or a Dask array.
         y : array, sparse matrix, or sequence of n outputs that the output kernel takes
             NaN entries of vector outputs are missing.
         sample_weight : array of shape (n,), default=None
@@ -127,8 +127,7 @@ class IOKR(KernelRegression):
             state, [moments] = fit_chunks(self, source, kernel, self._output_parts(), chunks)
             self._set_fit(*solve_moments(state.add(moments), alpha, self.solver))
         else:
-            given = check_data(self, X, y, sample_weight, X_unlabeled, kernel)
-            data = Data(given, *encode(given.y, given.weight, frame=given.frame, **self._output_parts()))
+            data = self._encode_outputs(check_data(self, X, y, sample_weight, X_unlabeled, kernel))
             self._set_fit(data, solve(data, kernel, alpha, manifold=self.manifold, solver=self.solver))
         end(progress, self, X=X, y=y)
         return self

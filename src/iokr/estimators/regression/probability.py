@@ -14,15 +14,19 @@ from iokr.decoders.candidates import compare_sets
 from iokr.embeddings.base import Embedding
 from iokr.estimators.outputs import Targets
 
+_SAME = 1e-9  # relative difference of squared distances below which two outputs are the same
+_SMALLEST_BETA, _LARGEST_BETA = 1e-6, 1e12  # of 1/T, in units of the largest difference of squared distances
+_BISECTIONS = 100
+
 __all__ = ["candidate_probabilities", "log_loss", "softmax", "temperature"]
 
 
 def candidate_probabilities(
     embedding: Embedding, targets: Targets, H: Array, candidates: Any, distances: Callable[[Any], Any]
 ) -> Any:
-    """Probabilities of the candidates from `distances(candidates)`; H is h₋ᵢ(x_i), to find T on."""
+    """Probabilities of the candidates from `distances(candidates)`; T is chosen on H = h₋ᵢ(x_i)."""
     if targets.mask is not None:
-        raise ValueError("`y` has missing entries, so its distance to h(x) is not known; drop these rows.")
+        raise ValueError("Probabilities need complete outputs, but `y` has missing entries; drop these rows.")
     squares = distances(candidates)
     outputs = targets.Psi if embedding.S_fit_ is None else embedding.S_fit_
     own = to_numpy(embedding.sq_residuals(H, outputs))
@@ -54,16 +58,18 @@ def softmax(squares: Array, T: float) -> Array:
 
 
 def log_loss(own: np.ndarray, squares: np.ndarray, T: float, weight: np.ndarray | None = None) -> float:
-    """Mean of −log p(y_i), over the candidates at `squares` (n, c) and y_i itself, at `own` (n,), counted once."""
+    """Mean of −log p(y_i), over y_i at squared distance `own` (n,), once, and candidates at `squares` (n, c)."""
     gaps = _with_own(own, squares) - own[:, None]
     return float(np.average(np.logaddexp.reduce(-gaps / T, axis=1), weights=weight))
 
 
 def _with_own(own: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    """(n, c + 1): the true output first, so that the candidate at its distance, which is itself, no longer counts."""
-    others, gaps = np.array(squares), np.abs(squares - own[:, None])
-    rows, nearest = np.arange(len(own)), gaps.argmin(axis=1)
-    same = gaps[rows, nearest] <= 1e-9 * (1 + own)
+    """(n, c + 1): the true output first; the candidate at its distance, which is the same output, is left out."""
+    others = np.array(squares)
+    gaps = np.abs(squares - own[:, None])
+    rows = np.arange(len(own))
+    nearest = gaps.argmin(axis=1)
+    same = gaps[rows, nearest] <= _SAME * (1 + own)
     others[rows[same], nearest[same]] = np.inf
     return np.column_stack([own, others])
 
@@ -71,8 +77,9 @@ def _with_own(own: np.ndarray, squares: np.ndarray) -> np.ndarray:
 def temperature(own: np.ndarray, squares: np.ndarray, weight: np.ndarray | None = None) -> float:
     """argmin_T of `log_loss`, which is convex in 1/T.
 
-    Where every truth is the nearest candidate the log loss falls to 0 as T does; T then stays where the mean log loss
-    is log(1 + 1/n): n rows cannot tell more. Where distances mislead, all candidates are nearly alike.
+    If every true output is the nearest candidate the log loss falls to 0 with T; T is then bounded by a mean log loss
+    of log(1 + 1/n), as n rows do not support a smaller one. If distances mislead, T is large and all candidates are
+    about equally probable.
     """
     gaps = _with_own(own, squares) - own[:, None]
     finite = np.isfinite(gaps)
@@ -87,18 +94,22 @@ def temperature(own: np.ndarray, squares: np.ndarray, weight: np.ndarray | None 
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
     def too_vague(beta: float) -> bool:
-        """Whether the log loss still falls, and is not as small as n rows can tell."""
+        """Whether the log loss still falls with T, and is above its bound."""
         chances = p(beta)
         falls = np.average((chances * gaps).sum(axis=1), weights=weight) > 0
         lost = np.average(-np.log(np.maximum(chances[:, 0], np.finfo(float).tiny)), weights=weight)
         return bool(falls and lost > np.log1p(1 / len(own)))
 
-    low, high = 1e-6 / scale, 1 / scale
+    # bisection in β = 1/T
+    low, high = _SMALLEST_BETA / scale, 1 / scale
     if not too_vague(low):
         return 1 / low
-    while too_vague(high) and high < 1e12 / scale:
+    while too_vague(high) and high < _LARGEST_BETA / scale:
         low, high = high, 2 * high
-    for _ in range(100):
+    for _ in range(_BISECTIONS):
         beta = (low + high) / 2
-        low, high = (beta, high) if too_vague(beta) else (low, beta)
+        if too_vague(beta):
+            low = beta
+        else:
+            high = beta
     return float(2 / (low + high))
