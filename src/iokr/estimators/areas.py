@@ -1,4 +1,4 @@
-"""Choosing by areas under the ROC and PR curves of pairs: the largest, or a mean that knows their noise."""
+"""Choosing by areas under the ROC and PR curves of pairs: the largest, or a mean weighted by their standard error."""
 
 from __future__ import annotations
 
@@ -43,32 +43,40 @@ def areas_of(linked: np.ndarray, scores: np.ndarray) -> list[float]:
 def both_areas(roc_auc: Any, average_precision: Any) -> Any:
     """σ(½[logit r + logit p]) = √(rp) / (√(rp) + √((1−r)(1−p))), the logistic mean of the areas r and p.
 
-    The area under the ROC curve lies between ½ and 1 and moves by hundredths; that under the precision-recall curve
-    starts from the prevalence and moves by multiples. Odds put them on one scale: doubling those of a link before
-    another pair counts as much as doubling those of a link among the pairs that are named.
+    The area under the ROC curve lies between ½ and 1 and varies by hundredths; the average precision starts at the
+    prevalence and varies by multiples. Odds put them on one scale: doubling the odds that a link precedes another pair
+    counts as much as doubling the odds that a listed pair is a link.
     """
-    r, p = np.asarray(roc_auc), np.asarray(average_precision)
-    good, bad = np.sqrt(r * p), np.sqrt((1 - r) * (1 - p))
+    r = np.asarray(roc_auc)
+    p = np.asarray(average_precision)
+    good = np.sqrt(r * p)
+    bad = np.sqrt((1 - r) * (1 - p))
     return good / (good + bad)
 
 
 def score_of(scoring: str, areas: Any) -> np.ndarray:
-    """What `scoring` maximises, from both areas along the first axis."""
-    return np.asarray(both_areas(*areas) if scoring == "both" else areas[AREAS.index(scoring)])
+    """The score that `scoring` maximises, from both areas along the first axis."""
+    if scoring == "both":
+        return np.asarray(both_areas(*areas))
+    return np.asarray(areas[AREAS.index(scoring)])
 
 
 def standard_error(scoring: str, areas: Any, n_links: int, n_others: int) -> float:
-    """s of an area measured on n₊ links and n₋ other pairs, as if pairs were independent.
+    """Standard error s of an area measured on n₊ links and n₋ other pairs, as if pairs were independent.
 
     ROC: s² = [r(1−r) + (n₊−1)(r/(2−r) − r²) + (n₋−1)(2r²/(1+r) − r²)] / (n₊n₋) (Hanley and McNeil, 1982). PR:
     s² = p(1−p)/n₊ (Boyd, Eng and Page, 2013). Both: m(1−m)·½[s_r/(r(1−r)) + s_p/(p(1−p))] with m their logistic mean,
-    as the two err together.
+    for perfectly correlated errors.
     """
     r, p = (float(area) for area in areas)
-    of_roc = r * (1 - r) + (n_links - 1) * (r / (2 - r) - r**2) + (n_others - 1) * (2 * r**2 / (1 + r) - r**2)
-    s_r, s_p = np.sqrt(max(of_roc, 0.0) / (n_links * n_others)), np.sqrt(p * (1 - p) / n_links)
-    if scoring != "both":
-        return float(s_r if scoring == "roc_auc" else s_p)
+    one_link = (n_links - 1) * (r / (2 - r) - r**2)
+    one_other = (n_others - 1) * (2 * r**2 / (1 + r) - r**2)
+    s_r = np.sqrt(max(r * (1 - r) + one_link + one_other, 0.0) / (n_links * n_others))
+    s_p = np.sqrt(p * (1 - p) / n_links)
+    if scoring == "roc_auc":
+        return float(s_r)
+    if scoring == "average_precision":
+        return float(s_p)
     if not (0 < r < 1 and 0 < p < 1):
         return 0.0
     m = float(both_areas(r, p))
@@ -76,10 +84,10 @@ def standard_error(scoring: str, areas: Any, n_links: int, n_others: int) -> flo
 
 
 def freedom(spectrum: np.ndarray, alphas: Sequence[float]) -> np.ndarray:
-    """The part of d(α) = Σ_l s_l/(s_l + α), the degrees of freedom, that is lost nearest to each alpha; sums to one.
+    """The fraction of d(α) = Σ_l s_l/(s_l + α), the degrees of freedom, lost nearest to each alpha; sums to one.
 
-    Beyond the spectrum of K, on either side, another alpha changes nothing: such values have no weight, however many
-    of them a grid has. A grid on which d is constant is weighed evenly.
+    Outside the spectrum of K the solution does not depend on alpha: such values have no weight, whatever their number
+    in a grid. A grid on which d is constant has equal weights.
     """
     if len(alphas) == 1:
         return np.ones(1)
@@ -135,14 +143,14 @@ class AreaRule:
         return Choice(score, nearest, alpha)
 
     def along(self, areas: np.ndarray, alphas: Sequence[float], m: np.ndarray | float = 1.0) -> tuple[float, float]:
-        """The score of a member and its alpha, from the areas along its path, (2, alphas), and `freedom`."""
+        """The score of a member and its alpha, from the areas along its path, (2, alphas), and m = `freedom`."""
         r = score_of(self.scoring, areas)
         best = int(np.argmax(r))
         if self.rule == "best" or len(alphas) == 1:
             return float(r[best]), alphas[best]
         s = max(standard_error(self.scoring, areas[:, best], self.n_links, self.n_others), _LEAST)
         w = m * np.exp((r - r[best]) / s)
-        if not w.sum() > 0:  # all that counts lies where the spectrum does not
+        if not w.sum() > 0:  # all good scores lie outside the spectrum
             return float(r[best]), alphas[best]
         w /= w.sum()
         return float(w @ r), float(np.exp(w @ np.log(alphas)))

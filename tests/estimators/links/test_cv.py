@@ -206,7 +206,7 @@ def test_refusals():
         LinkPredictorCV(manifold_weights=(0.1,)).fit(S.X, S.W)
     with pytest.raises(ValueError, match="quadratic losses only"):
         LinkPredictorCV(loss=MaxMargin()).fit(S.X, S.W)
-    with pytest.raises(TooFewLinks, match="Every two labelled nodes are linked"):
+    with pytest.raises(TooFewLinks, match="all pairs of labelled nodes are linked"):
         LinkPredictorCV().fit(S.X[:4], 1 - np.eye(4))
     with pytest.raises(ValueError, match="empty list"):
         LinkPredictorCV([]).fit(S.X, S.W)

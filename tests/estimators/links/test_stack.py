@@ -160,9 +160,9 @@ def test_refusals():
         LinkStack([GOOD, PairModel()]).fit(X, W)
     with pytest.raises(ValueError, match="`combine` must be one of"):
         LinkStack([GOOD], combine="mean").fit(X, W)
-    with pytest.raises(ValueError, match=r"give `Precomputed\(matrix\)`"):
+    with pytest.raises(ValueError, match=r"use `Precomputed\(matrix\)`"):
         LinkStack([LinkPredictor(Precomputed())]).fit(RBF()(X), W)
-    with pytest.raises(ValueError, match="linked, so no score"):
+    with pytest.raises(ValueError, match="all pairs of labelled nodes are linked"):
         LinkStack([GOOD]).fit(X[:4], np.ones((4, 4)) - np.eye(4))
     with pytest.raises(ValueError, match="`top` must be"):
         fitted([GOOD]).predict_links(top=0)
@@ -217,7 +217,7 @@ def test_weights_of_some_nodes_for_models_of_all():
 def test_a_part_of_many_labelled_nodes_is_the_unit(monkeypatch):
     """Slopes from half of the labelled nodes are nearly those from all."""
     whole = fitted(combine="logits", cv=3)
-    monkeypatch.setattr(stack_module, "_SOME", 25)
+    monkeypatch.setattr(stack_module, "_MOST_NODES", 25)
     part = fitted(combine="logits", cv=3)
     assert_allclose(part.weights_, whole.weights_)
     assert not np.array_equal(part.slopes_, whole.slopes_)

@@ -1,4 +1,4 @@
-"""Selection of kernel, output kernel, manifold and alpha for link prediction: leave-one-out AUC, or node folds."""
+"""Selection of kernel, output kernel, manifold and alpha for link prediction, by leave-one-out or node folds."""
 
 from __future__ import annotations
 
@@ -39,32 +39,29 @@ __all__ = ["LinkPredictorCV"]
 class LinkPredictorCV(CallbackSupportMixin, LinkRegression):  # type: ignore[misc]
     """argmax over kernels, K_Y, manifolds, μ and α of the AUC of ⟨h₋ᵢ(x_i), h₋ⱼ(x_j)⟩ over labelled pairs.
 
-    One factorisation per kernel (and manifold and, with a strong penalty, manifold_weight) is reused for every output
-    kernel
-    and every alpha. The output kernel is held fixed in leave-one-out, so it still knows the links of the node left out
-    and the scores are optimistic: they are there to choose by. `cv=5` recomputes it from the links of each training
-    fold instead, for any loss.
+    One factorisation per kernel (and manifold and, with a strong penalty, manifold weight) is reused for every output
+    kernel and every alpha. The output kernel is held fixed in leave-one-out. It was computed from all links, also those
+    of the node left out, so the scores are optimistic: use them to choose, not to report. `cv=5` recomputes the output
+    kernel from the links of each training fold instead, for any loss.
 
-    With few known links the largest AUC is mostly noise. So alpha is not that of the largest: with r(α) the score along
-    the path and s its standard error, log α is the mean of log α under the weights w(α) = m(α) exp((r(α) − max r)/s).
-    m(α) are the degrees of freedom Σ s_l/(s_l + α) that are lost about α, s_l the eigenvalues of K on labelled nodes:
-    values beyond them, where another alpha changes nothing, have no say, however wide the grid is. Kernel, output
-    kernel, manifold and manifold weight are those with the largest mean of r under w. Many links make s small, and the
-    choice
-    that of the largest score, which `rule="best"` always takes.
+    With few known links the largest AUC is mostly noise, so alpha is averaged: with r(α) the score along the path and s
+    its standard error, log α is the mean of log α under the weights w(α) = m(α) exp((r(α) − max r)/s). m(α) are the
+    degrees of freedom Σ s_l/(s_l + α) that are lost near α, s_l the eigenvalues of K on labelled nodes: values outside
+    the spectrum, where the solution does not depend on alpha, have no weight, however wide the grid is. Kernel, output
+    kernel, manifold and manifold weight are those with the largest mean of r under w. With many links s is small, and
+    the choice that of the largest score, which `rule="best"` always takes.
 
     Parameters
     ----------
     kernel : Kernel, or a list of them, default=None
         As in `LinkPredictor`; a list is searched.
     alphas, manifold_weights :
-        As in `IOKRCV`; the manifold_weights are tried with every manifold.
+        As in `IOKRCV`; every weight is combined with every manifold.
     scoring : {"roc_auc", "average_precision", "both"}, default="roc_auc"
-        "both" maximises σ(½[logit r + logit p]), the logistic mean of the two areas r and p, for one model that is
-        good by either.
+        "both" maximises σ(½[logit r + logit p]), the logistic mean of the two areas r and p.
     rule : {"averaged", "best"}, default="averaged"
-        Weigh scores by their standard error, or take the largest. For the area under the ROC curve s is Hanley and
-        McNeil's, for that under the precision-recall curve √(p(1−p)/number of links).
+        Weigh scores by their standard error, or choose the largest. For the area under the ROC curve s is that of
+        Hanley and McNeil, for the average precision √(p(1−p)/number of links).
     cv : int, splitter of nodes or None, default=None
         None is leave-one-out in closed form (quadratic losses); an integer is `NodeKFold(cv)`, scored on pairs with a
         node of the fold.
@@ -78,15 +75,15 @@ class LinkPredictorCV(CallbackSupportMixin, LinkRegression):  # type: ignore[mis
     alpha_ : float
         With `rule="averaged"` between the values of `alphas`.
     manifold_weight_ : float
-        That of the manifold; 0 without one.
+        The selected weight of the manifold; 0 without a manifold.
     search_ : SearchResult
         The scores on named axes, all of them kept, those of each fold, and the choice.
     best_index_ : tuple of int
-        Index of what was chosen; of its alpha, the nearest of `alphas`.
+        Index of the choice; for an averaged alpha, of the nearest of `alphas`.
     scores_ : array
         Axes kernel × output kernel × manifold × manifold weight × alpha, axes of length one dropped.
     areas_ : dict of str to array
-        "roc_auc" and "average_precision" at the same indices, whatever `scoring`.
+        "roc_auc" and "average_precision" at the same indices, for every `scoring`.
     freedom_ : array
         m(α) at the same indices.
     cv_results_ : dict
@@ -145,10 +142,11 @@ class LinkPredictorCV(CallbackSupportMixin, LinkRegression):  # type: ignore[mis
         n_folds = 1 if self.cv is None else int(node_folds(self.cv).get_n_splits(X))
         context = begin(self, n_points(grid.axes) * n_folds, X=X, y=None)
         links = self._prepare(X, adjacency, labeled, grid.kernels)
-        n, n_links = len(links.network.labeled), links.network.graph.nnz // 2
-        if 2 * n_links == n * (n - 1):
-            raise TooFewLinks("Every two labelled nodes are linked, so no score tells links from other pairs.")
-        rule = AreaRule(self.scoring, self.rule, n_links, n * (n - 1) // 2 - n_links)
+        n = len(links.network.labeled)
+        n_pairs, n_links = n * (n - 1) // 2, links.network.graph.nnz // 2
+        if n_links == n_pairs:
+            raise TooFewLinks("Scores need linked and unlinked pairs, but all pairs of labelled nodes are linked.")
+        rule = AreaRule(self.scoring, self.rule, n_links, n_pairs - n_links)
         fitted = [fit_output_kernel(kernel, links.network) for kernel in grid.output_kernels]
         some = next((manifold for manifold in grid.manifolds if manifold is not None), None)
         model = IOKR(grid.kernels[0], loss=self.loss, manifold=some, solver=self.solver)
@@ -189,18 +187,23 @@ class LinkPredictorCV(CallbackSupportMixin, LinkRegression):  # type: ignore[mis
         return Data(given, *encode(given.y, loss=self.loss, decoder=Identity()))
 
     def _folds(self, links: LinkData, grid: LinkGrid) -> Iterator[LinkFold]:
-        """Labelled nodes to learn from, and the areas of pairs with another one, whose links the model never saw."""
+        """Training nodes of each fold, and the areas of pairs with a held-out node."""
         if links.pairwise:
-            raise ValueError("`cv` needs the Gram over all nodes: give `Precomputed(matrix)` and node numbers as X.")
+            raise ValueError(
+                "`cv` needs the Gram matrix of all nodes: use `Precomputed(matrix)` and node numbers as X."
+            )
         labeled, graph = links.network.labeled, links.network.graph
-        n, X, linked = len(labeled), links.X_labeled, graph.toarray() > 0
+        n = len(labeled)
+        X = links.X_labeled
+        linked = graph.toarray() > 0
         semi = any(manifold is not None for manifold in grid.manifolds)
         for train, test in node_folds(self.cv).split(np.arange(n)):
             new = np.isin(np.arange(n), test)
             rows, columns = np.nonzero(np.triu(new[:, None] | new[None, :], k=1))
             truth = linked[rows, columns]
-            ours = np.where(new[rows], rows, columns)  # a node of the fold: only rows of these are scored
-            where = np.searchsorted(np.flatnonzero(new), ours), rows + columns - ours
+            # scores are computed for rows of held-out nodes only: one of these, then the other node of each pair
+            held_out = np.where(new[rows], rows, columns)
+            where = np.searchsorted(np.flatnonzero(new), held_out), rows + columns - held_out
             part = graph[train][:, train]
             if part.nnz == 0 or not truth.any() or truth.all():
                 continue
@@ -214,11 +217,13 @@ class LinkPredictorCV(CallbackSupportMixin, LinkRegression):  # type: ignore[mis
 
 
 def _without_penalty(targets: list[Data], b: int, manifold: Manifold | None) -> Data:
-    """The data of an output kernel; without a penalty unlabelled nodes play no role."""
+    """The data of an output kernel; without a manifold unlabelled nodes are left out."""
     data = targets[b]
-    return data if manifold is not None else replace(data, rows=replace(data.rows, X_unlabeled=None))
+    if manifold is None:
+        data = replace(data, rows=replace(data.rows, X_unlabeled=None))
+    return data
 
 
 def _new_areas(truth: np.ndarray, new: np.ndarray, where: tuple[np.ndarray, np.ndarray], H: Array) -> dict[str, float]:
-    """Both areas of pairs with a node of the fold."""
+    """Both areas of pairs with a held-out node."""
     return areas_by_name(truth, to_numpy(gemm(take_rows(H, new), H))[where])

@@ -107,7 +107,7 @@ def leave_nodes_out(
         one = targets[group[0]]
         check_quadratic(one)
         for j, (inputs, kept, problem, path) in enumerate(closed_paths(one, part, manifold, solver)):
-            if j == 0:  # the same whatever the weight of the manifold
+            if j == 0:  # it does not depend on the weight of the manifold
                 free = _freedom(problem, rule, grid.alphas)
             for b in group:
                 yield Part((i, b, m, j), {"freedom": free})
@@ -120,7 +120,7 @@ def leave_nodes_out(
 
 
 def _freedom(problem: Problem, rule: AreaRule, alphas: Sequence[float]) -> np.ndarray:
-    """`freedom` of the labelled nodes, whatever the manifold; even where the largest score is taken."""
+    """`freedom` on the labelled nodes; constant if the rule does not need it."""
     n = problem.n_labeled
     if rule.rule == "best" or len(alphas) == 1 or problem.gram.products_only:
         return np.full(len(alphas), 1 / len(alphas))

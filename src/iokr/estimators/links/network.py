@@ -1,4 +1,4 @@
-"""What link prediction is given: which nodes are labelled, and the links between them."""
+"""The data of link prediction: which nodes are labelled, and the links between them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ __all__ = ["LinkData", "Network", "check_names", "check_network", "fit_output_ke
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """N nodes, of which n are labelled: every link between two of these is known."""
+    """N nodes, n of them labelled: all links between two labelled nodes are known."""
 
     n_nodes: int  # N
     labeled: np.ndarray  # (n,), in the order of the rows of `graph`
     graph: csr_array  # (n, n), weights of the links between labelled nodes, symmetric
-    part: np.ndarray | None = None  # (N,), the numbers of the nodes in the network that they were cut from
+    part: np.ndarray | None = None  # (N,), the numbers of the nodes in the whole network, if they were cut from one
 
     @property
     def unlabeled(self) -> np.ndarray:
@@ -56,13 +56,13 @@ class Network:
 
 @dataclass(frozen=True, eq=False)
 class LinkData:
-    """What `fit` of a link predictor was given, checked."""
+    """The checked arguments of `fit` of a link predictor."""
 
     X: Any  # N nodes
     network: Network
     pairwise: bool  # whether X is the Gram matrix over all nodes
-    single: bool  # whether answers are float32
-    names: np.ndarray | None = None  # of the nodes, where X had them
+    single: bool  # whether results are float32
+    names: np.ndarray | None = None  # of the nodes, if X has them
 
     @property
     def X_labeled(self) -> Any:
@@ -71,24 +71,24 @@ class LinkData:
 
     @property
     def X_unlabeled(self) -> Any:
-        """The inputs of the other nodes, None where there are none."""
+        """The inputs of the other nodes, None if all nodes are labelled."""
         others = self.network.unlabeled
         return take(self.X, others) if len(others) else None
 
 
 def check_names(X: Any, adjacency: Any) -> None:
-    """Tables that name their rows must name them in one order; frames are read by position, not by name."""
+    """Raise if tables name their rows in different orders: they are read by position, not by name."""
     rows, columns = (_names(adjacency, axis) for axis in ("index", "columns"))
     for name, other in (("columns of `adjacency`", columns), ("rows of X", _names(X, "index"))):
         if rows is not None and other is not None and rows != other and sorted(rows) == sorted(other):
             raise ValueError(
-                f"The rows of `adjacency` and the {name} have the same names in another order; bring them into one, "
-                "for example with `adjacency.loc[X.index, X.index]`."
+                f"The rows of `adjacency` and the {name} must have the same order, but their names are ordered "
+                "differently; use for example `adjacency.loc[X.index, X.index]`."
             )
 
 
 def node_names(X: Any) -> np.ndarray | None:
-    """The names of the rows of a pandas table, as text; None where there are none, or numbers."""
+    """The names of the rows of a pandas table, as text; None if there are none, or numbers."""
     names = _names(X, "index")
     return None if names is None else np.array(names, dtype=str)
 
@@ -96,36 +96,34 @@ def node_names(X: Any) -> np.ndarray | None:
 def graph_matrix(adjacency: Any, X: Any) -> Any:
     """The weights of a NetworkX graph in the order of X; anything else as it is.
 
-    Nodes 0 … N − 1 are rows of X; others are found by the names in X's index. A row that is no node has no link.
+    Nodes 0 … N − 1 are rows of X; other nodes are looked up in the index of X. Rows without a node have no link.
     """
     if not (hasattr(adjacency, "number_of_nodes") and hasattr(adjacency, "edges")):
         return adjacency
     if adjacency.is_directed():
-        raise ValueError("`adjacency` is a directed graph; links have no direction here: give `graph.to_undirected()`.")
-    N, names = n_objects(X), _names(X, "index")
-    if names is not None:
-        at: dict[Any, int] = {name: i for i, name in enumerate(names)}
-    else:
-        at = {i: i for i in range(N)}
-    strangers = [node for node in adjacency.nodes if node not in at]
-    if strangers and names is None:
+        raise ValueError("`adjacency` must be an undirected graph; use `graph.to_undirected()`.")
+    import networkx as nx
+
+    names = _names(X, "index")
+    order = list(range(n_objects(X))) if names is None else names
+    unknown = sorted(set(adjacency.nodes) - set(order), key=str)
+    if unknown and names is None:
         raise ValueError(
-            f"`adjacency` is a graph with nodes such as {strangers[0]!r:.40}, and X has no names: give X as a frame "
-            "whose index has them, or relabel the nodes 0, 1, … in the order of X."
+            f"`adjacency` is a graph with nodes such as {unknown[0]!r:.40}, but the rows of X have no names: pass X as a "
+            "frame with the names as its index, or relabel the nodes 0, 1, … in the order of X."
         )
-    if strangers:
+    if unknown:
         raise ValueError(
-            f"`adjacency` has the node {strangers[0]!r:.40}, which is not in the index of X ({len(strangers)} such "
-            "nodes); give their features, or `graph.subgraph(X.index)`."
+            f"Every node of `adjacency` must be in the index of X, but {unknown[0]!r:.40} is not ({len(unknown)} such "
+            "nodes); add their features, or use `graph.subgraph(X.index)`."
         )
-    ends = [(at[a], at[b], float(1.0 if w is None else w)) for a, b, w in adjacency.edges(data="weight")]
-    i, j, w = (np.array(part) for part in zip(*ends, strict=True)) if ends else (np.zeros(0, dtype=int),) * 3
-    half = csr_array((w.astype(float), (i, j)), shape=(N, N))
-    return csr_array(half + half.T)
+    graph = adjacency.copy()
+    graph.add_nodes_from(order)  # rows of X without a node have no links
+    return csr_array(nx.to_scipy_sparse_array(graph, nodelist=order, dtype=float))
 
 
 def _names(table: Any, axis: str) -> list[str] | None:
-    """The names of the rows or columns of a pandas table; None where there are none, or numbers."""
+    """The names of the rows or columns of a pandas table; None if there are none, or numbers."""
     names: Any = getattr(table, axis, None)
     return list(names) if getattr(names, "inferred_type", "") == "string" else None
 
@@ -147,49 +145,49 @@ def check_network(X: Any, adjacency: Any, labeled: Any = None) -> Network:
         raise ValueError(f"`adjacency` must have the shape {sizes}, got {tuple(W.shape)}.")
     if n == N and not np.array_equal(index, np.arange(N)):
         raise ValueError(
-            "`labeled` names every node in another order than X, so rows of `adjacency` can be read in two ways; "
-            "leave `labeled` out and give `adjacency` in the order of X."
+            "`labeled` contains all nodes in another order than X, so that rows of `adjacency` are ambiguous; leave "
+            "`labeled` out and pass `adjacency` in the order of X."
         )
     if n < N and W.shape == (N, N):
         W = W[index][:, index] if is_sparse(W) else W[np.ix_(index, index)]
     graph = check_graph(W, "adjacency")
     if graph.nnz == 0:
-        raise ValueError("`adjacency` has no link between two labelled nodes: there is nothing to learn from.")
+        raise ValueError("`adjacency` must have a link between two labelled nodes, but has none.")
     return Network(N, index, graph, part)
 
 
 def fit_output_kernel(kernel: Kernel | None, network: Network) -> tuple[Kernel, Array]:
     """The output kernel, fitted on the labelled nodes, and V with V Vᵀ = K_Y.
 
-    Node kernels without a graph get that of the labelled nodes, whose numbers are then 0 … n − 1; a kernel that brings
-    its own graph or matrix has one row for every node of X.
+    Node kernels without a graph get that of the labelled nodes, whose numbers are then 0 … n − 1; a kernel with its own
+    graph or matrix has one row for every node of X.
     """
     kernel = Normalized(Diffusion(1.0)) if kernel is None else clone(kernel)
     if kernel.pairwise or kernel.numeric:
         raise ValueError(
-            f"`output_kernel` compares nodes by their number, which {kernel!r:.60} does not; use a node kernel such as "
+            f"`output_kernel` must compare nodes by their number, got {kernel!r:.60}; use a node kernel such as "
             "`Diffusion()`, or `Precomputed(matrix)` over all nodes."
         )
-    nodes = [part for part in _parts(kernel) if isinstance(part, NodeKernel)]
-    wanting = [part for part in nodes if part.graph is None]
-    if wanting and len(wanting) < len(nodes):
+    nodes = [part for part in _with_members(kernel) if isinstance(part, NodeKernel)]
+    without_graph = [part for part in nodes if part.graph is None]
+    if without_graph and len(without_graph) < len(nodes):
         raise ValueError(
-            f"`output_kernel` {kernel!r} mixes node kernels with a graph of their own and node kernels that take "
-            "the graph of the labelled nodes; give all of them a graph over all nodes, or none."
+            f"The node kernels of `output_kernel` must all have a graph over all nodes, or none of them, got {kernel!r}; "
+            "those without a graph get that of the labelled nodes."
         )
-    for part in wanting:
+    for part in without_graph:  # parts of the clone
         part.graph = network.graph
-    objects = np.arange(len(network.labeled)) if wanting else network.labeled
+    objects = np.arange(len(network.labeled)) if without_graph else network.labeled
     kernel = kernel.fit(objects)
     R = kernel.represent(objects)
     check_gram(kernel.gram(R), kernel.trusted, "output_kernel")
-    for part in wanting:
-        part.graph = None  # what was fitted is kept; a copy of the graph need not be
+    for part in without_graph:
+        part.graph = None  # the fitted kernel does not need a copy of it
     return kernel, kernel.coordinates(R)
 
 
 def _matrix(adjacency: Any) -> Any:
-    """As a NumPy array or a CSR matrix, entries not yet looked at."""
+    """A NumPy array or a CSR matrix, entries not checked."""
     if is_sparse(adjacency):
         return csr_array(adjacency)
     with error_context("adjacency"):
@@ -206,10 +204,8 @@ def _matrix(adjacency: Any) -> Any:
     return W
 
 
-def _parts(kernel: Kernel) -> Iterator[Kernel]:
+def _with_members(kernel: Kernel) -> Iterator[Kernel]:
     """The kernel and all kernels that it is made of."""
     yield kernel
-    for value in kernel.get_params(deep=False).values():
-        for part in value if isinstance(value, (list, tuple)) else [value]:
-            if isinstance(part, Kernel):
-                yield from _parts(part)
+    for member in kernel.members:
+        yield from _with_members(member)

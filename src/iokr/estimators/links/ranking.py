@@ -1,4 +1,4 @@
-"""The best pairs without the matrix of all of them, and the threshold that separates them."""
+"""The best pairs without the matrix of all pairs, and thresholds."""
 
 from __future__ import annotations
 
@@ -47,8 +47,10 @@ def best_pairs(
         S = gemm(A[rows, :], B[start:, :])
         flat = xp.reshape(S, (-1,))
         hits = xp.nonzero(flat > cut)[0]
-        flat_index, scores = to_numpy(hits), to_numpy(xp.take(flat, hits, axis=0))
-        i, j = flat_index // (m - start) + rows.start, flat_index % (m - start) + start
+        flat_index = to_numpy(hits)
+        scores = to_numpy(xp.take(flat, hits, axis=0))
+        i = flat_index // (m - start) + rows.start
+        j = flat_index % (m - start) + start
         keep = j > i if one_list else np.ones(len(i), dtype=bool)
         if left_out is not None:
             keep &= ~np.isin(i * m + j, left_out)
@@ -56,13 +58,14 @@ def best_pairs(
         if top is not None:
             parts = [_best(parts, top)]
             if len(parts[0][1]) == top:
-                cut = max(above, float(parts[0][1][-1]))  # an equal pair further on comes after those found
+                cut = max(above, float(parts[0][1][-1]))  # later pairs with this score come after those found
     return _best(parts, top)
 
 
 def _best(parts: list[tuple[np.ndarray, np.ndarray]], top: int | None) -> tuple[np.ndarray, np.ndarray]:
     """All parts in one list, best first, at most `top` pairs; of equal scores the earlier pair first."""
-    pairs, scores = np.concatenate([p for p, _ in parts]), np.concatenate([s for _, s in parts])
+    pairs = np.concatenate([p for p, _ in parts])
+    scores = np.concatenate([s for _, s in parts])
     if top is not None and len(scores) > top:
         candidates = np.flatnonzero(scores >= np.partition(scores, len(scores) - top)[len(scores) - top])
         pairs, scores = pairs[candidates], scores[candidates]
@@ -73,11 +76,14 @@ def _best(parts: list[tuple[np.ndarray, np.ndarray]], top: int | None) -> tuple[
 def f1_threshold(truth: Array, scores: Array) -> float:
     """The θ at which 1{score > θ} has the largest F1 = 2tp/(2tp + fp + fn); between two scores, the largest such θ."""
     order = np.argsort(-scores, kind="stable")
-    hits, s = np.cumsum(truth[order]), scores[order]
+    hits = np.cumsum(truth[order])
+    s = scores[order]
     last = np.append(s[1:] < s[:-1], True)  # equal scores are accepted together
     f1 = np.where(last, 2 * hits / (np.arange(1, len(s) + 1) + hits[-1]), -1.0)
     best = int(np.argmax(f1))
     if best + 1 == len(s):
         return float(np.nextafter(s[-1], -np.inf))
     between = float((s[best] + s[best + 1]) / 2)
-    return between if between < s[best] else float(s[best + 1])  # next to each other, the mean can round up
+    if between < s[best]:
+        return between
+    return float(s[best + 1])  # the mean of neighbouring floats can be the larger one

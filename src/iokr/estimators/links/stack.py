@@ -1,4 +1,4 @@
-"""Σ_m w_m t_m(s_m(u, v)): several models of links together, each with the weight that nodes left out give it."""
+"""Σ_m w_m t_m(s_m(u, v)): a weighted mean of several models of links, with weights from held-out nodes."""
 
 from __future__ import annotations
 
@@ -16,50 +16,50 @@ from iokr._component import Component, component
 from iokr._system.memory import check_matrix
 from iokr._validation.arguments import check_choice, check_integer
 from iokr.estimators.areas import AREAS, SCORINGS, areas_of, score_of
+from iokr.estimators.inputs import is_pairwise
 from iokr.estimators.links.network import Network, check_network
 from iokr.estimators.links.probability import fit_logistic
 from iokr.model_selection.nodes import TooFewLinks, node_folds
 
 __all__ = ["LinkStack"]
 
-_LEVELS = np.unique(np.concatenate([np.linspace(0, 1, 1025), 1 - np.logspace(-2, -7, 1024)]))  # fine where links are
-_SOME = 1000  # labelled nodes, at most, whose scores are the unit of a model
+_LEVELS = np.unique(np.concatenate([np.linspace(0, 1, 1025), 1 - np.logspace(-2, -7, 1024)]))  # of ranks, fine near 1
+_MOST_NODES = 1000  # labelled nodes whose scores define the ranks, or the mean and deviation, of a model
 _STEPS = 20  # of the search for weights of ranks: multiples of 1/20
 
 
 @component
 class LinkStack(Component):
-    """s(u, v) = Σ_m w_m t_m(s_m(u, v)), w ≥ 0: models of links that see different things, averaged.
+    """s(u, v) = Σ_m w_m t_m(s_m(u, v)), w ≥ 0: the weighted mean of models of links that use different information.
 
-    Scores of two models have no common unit. t_m makes one: the rank of a score among those between the labelled nodes,
-    a thousand of them at most ("ranks"), or the log-odds of a link that it stands for ("logits"). The weights are those
-    with the best areas ("ranks") or the smallest log loss ("logits") on pairs of a known node and one that was left out
-    with its links.
+    Scores of two models have different scales. t_m makes them comparable: the rank of a score among those between the
+    labelled nodes, at most a thousand of them ("ranks"), or the log-odds of a link given the score ("logits"). The
+    weights have the best areas ("ranks") or the smallest log loss ("logits") on pairs of a known and a held-out node.
 
     Parameters
     ----------
     models : sequence of models of links
-        `LinkPredictor`, `LinkPredictorCV`, rivals, or any other with `fit(X, adjacency, labeled)` and
-        `decision_function(X1, X2)`.
+        `LinkPredictor`, `LinkPredictorCV`, `PairLinkPredictor`, baselines, or any other with
+        `fit(X, adjacency, labeled)` and `decision_function(X1, X2)`.
     combine : {"ranks", "logits"}, default="ranks"
     scoring : {"roc_auc", "average_precision", "both"}, default="both"
-        What weights of ranks maximise; "both" is the logistic mean of the areas, as in `LinkPredictorCV`.
+        The score that weights of ranks maximise; "both" is the logistic mean of the areas, as in `LinkPredictorCV`.
     cv : int, splitter of nodes or None, default=5
-        Folds of nodes that are left out with all their links; every model is fitted anew on each. None leaves nodes out
-        in closed form, of models that all have `loo_decision_function`: one fit, but the output kernel of
-        `LinkPredictor` still knows the links of the node, so that its weight is optimistic.
+        Folds of nodes that are held out with all their links; every model is refitted on each. None leaves nodes out in
+        closed form, for models that all have `loo_decision_function`: one fit, but the output kernel of `LinkPredictor`
+        was computed from all links, so that its weight is optimistic.
 
     Attributes
     ----------
     models_ : list
-        Fitted on all labelled nodes; None in place of a model whose weight is zero, which is not fitted on them.
+        Fitted on all labelled nodes; None in place of a model with weight zero.
     weights_ : array of shape (number of models,)
         Sum to one for "ranks".
     areas_ : dict of str to array
-        "roc_auc" and "average_precision" on nodes left out, of each model and, last, of the stack (whose weights were
-        chosen there: optimistic).
+        "roc_auc" and "average_precision" on held-out nodes, of each model and, last, of the stack (optimistic, as its
+        weights were chosen there).
     slopes_ : array of shape (number of models,), or None
-        Log-odds are a line in each score: s(u, v) is Σ_m slopes_m s_m(u, v) and a constant. None for ranks.
+        Log-odds are linear in each score: s(u, v) is Σ_m slopes_m s_m(u, v) plus a constant. None for ranks.
     logistic_ : tuple of float
         (a, b) of `link_probability`.
     labeled_ : array of shape (n,)
@@ -88,25 +88,26 @@ class LinkStack(Component):
     cv: Any = 5
 
     def fit(self, X: Any, adjacency: Any, labeled: Any = None) -> LinkStack:
-        """Leave nodes out, weigh the models, fit those that have a weight; arguments as in `LinkPredictor.fit`."""
+        """Weigh the models on held-out nodes, fit those with a positive weight; arguments as in `LinkPredictor.fit`."""
         network = check_network(X, adjacency, labeled)
         return self._learn(X, network, self._weigh(X, network))
 
     def weigh(self, X: Any, adjacency: Any, labeled: Any = None) -> LinkStack:
-        """The first half of `fit`: the weights, by leaving nodes out, and no model of all nodes."""
+        """The first half of `fit`: the weights, from held-out nodes; no model is fitted on all nodes."""
         self._weigh(X, check_network(X, adjacency, labeled))
         return self
 
     def learn(self, X: Any, adjacency: Any, labeled: Any = None) -> LinkStack:
-        """The second half of `fit`: every model that has a weight is fitted, on the nodes of `weigh` or on others."""
+        """The second half of `fit`: models with a positive weight are fitted, on the nodes of `weigh` or on others."""
         check_is_fitted(self, "weights_")
         return self._learn(X, check_network(X, adjacency, labeled))
 
     def _weigh(self, X: Any, network: Network) -> list[Any] | None:
-        """The weights; the fitted models where these were needed for it."""
-        models, linked = self._checked(), network.graph.toarray() > 0
-        if not np.any(~linked[np.triu_indices(len(linked), k=1)]):
-            raise TooFewLinks("Every two labelled nodes are linked, so no score tells links from other pairs.")
+        """The weights; the fitted models, if they were needed for the weights."""
+        models = self._check_models()
+        linked = network.graph.toarray() > 0
+        if linked[np.triu_indices(len(linked), k=1)].all():
+            raise TooFewLinks("Scores need linked and unlinked pairs, but all pairs of labelled nodes are linked.")
         fitted = None
         if self.cv is None:
             fitted = [clone(model).fit(X, network.graph, labeled=network.labeled) for model in models]
@@ -122,22 +123,27 @@ class LinkStack(Component):
         return fitted
 
     def _learn(self, X: Any, network: Network, fitted: list[Any] | None = None) -> LinkStack:
-        """Fit what has a weight: a model that is multiplied by zero costs nothing."""
-        self.labeled_, self.links_ = network.labeled, network.links()
-        given = {"labeled": network.labeled}
-        self.models_: list[Any] = [
-            None if not weight else clone(model).fit(X, network.graph, **given) if fitted is None else fitted[m]
-            for m, (model, weight) in enumerate(zip(self.models, self.weights_, strict=True))
-        ]
-        some = self.labeled_[np.linspace(0, len(self.labeled_) - 1, min(_SOME, len(self.labeled_))).astype(int)]
-        self.units_: list[Any] = [None if model is None else self._unit(_among(model, some)) for model in self.models_]
+        """Fit the models with a positive weight, unless they are fitted."""
+        self.labeled_ = network.labeled
+        self.links_ = network.links()
+        n = len(self.labeled_)
+        some = self.labeled_[np.linspace(0, n - 1, min(_MOST_NODES, n)).astype(int)]
+        self.models_: list[Any] = []
+        self.units_: list[Any] = []
+        for m, model in enumerate(self.models):
+            one = None
+            if self.weights_[m]:
+                one = clone(model).fit(X, network.graph, labeled=network.labeled) if fitted is None else fitted[m]
+            self.models_.append(one)
+            self.units_.append(None if one is None else self._unit(_among(one, some)))
         self.slopes_: Any = None
         if self.lines_ is not None:
             deviations = [1.0 if unit is None else unit["deviation"] for unit in self.units_]
             self.slopes_ = self.weights_ * self.lines_[:, 0] / deviations
         return self
 
-    def _checked(self) -> list[Any]:
+    def _check_models(self) -> list[Any]:
+        """The models, each with the interface of a link predictor."""
         check_choice(self.combine, "combine", ("ranks", "logits"))
         check_choice(self.scoring, "scoring", SCORINGS)
         if isinstance(self.models, str) or not isinstance(self.models, Sequence) or not self.models:
@@ -149,22 +155,22 @@ class LinkStack(Component):
                     "`models` must have `fit(X, adjacency, labeled)` and `decision_function(X1, X2)`, as "
                     f"`LinkPredictor` has, got {model!r:.60}."
                 )
-            if getattr(getattr(model, "kernel", None), "pairwise", False):
+            if is_pairwise(getattr(model, "kernel", None)):
                 raise ValueError(
-                    "`Precomputed()` cannot leave nodes out: give `Precomputed(matrix)`, and numbers as X."
+                    "`Precomputed()` does not support held-out nodes: use `Precomputed(matrix)`, and numbers as X."
                 )
             if self.cv is None and not hasattr(model, "loo_decision_function"):
                 raise ValueError(f"{model!r:.60} has no `loo_decision_function`; set `cv=5`.")
         return list(self.models)
 
     def _closed(self, fitted: list[Any], linked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The same over all pairs of labelled nodes, each node without its own row."""
+        """Whether pairs of labelled nodes are linked, and their scores without their nodes' labels, in common units."""
         pairs = np.triu_indices(len(linked), k=1)
         left_out = [to_numpy(model.loo_decision_function()).astype(float) for model in fitted]
         return linked[pairs], np.stack([self._in_units(S[pairs], self._unit(S)) for S in left_out])
 
     def _folds(self, models: list[Any], X: Any, network: Network, linked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Whether pairs of a known and a left-out node are linked, and their scores by each model, in common units."""
+        """Whether pairs of a known and a held-out node are linked, and their scores by each model, in common units."""
         truth, scores = [], []
         for train, test in node_folds(self.cv).split(np.arange(len(linked))):
             part = network.graph[train][:, train]
@@ -183,13 +189,13 @@ class LinkStack(Component):
         return known, np.concatenate(scores, axis=1)
 
     def _in_units(self, s: np.ndarray, unit: dict[str, Any]) -> np.ndarray:
-        """The rank of a score among those of labelled nodes, or the score in their mean and deviation."""
+        """The rank of a score among those of labelled nodes, or the score standardised by their mean and deviation."""
         if self.combine == "ranks":
             return np.asarray(np.interp(s, unit["quantiles"], _LEVELS))
         return np.asarray((s - unit["mean"]) / unit["deviation"])
 
     def _unit(self, S: np.ndarray) -> dict[str, Any]:
-        """Of the scores between two different nodes: quantiles for ranks, mean and deviation for log-odds."""
+        """Quantiles (for ranks), or mean and deviation (for log-odds), of the scores between different nodes."""
         s = S[np.triu_indices(len(S), k=1)]
         s = s[~np.isnan(s)]
         if self.combine == "ranks":
@@ -197,7 +203,7 @@ class LinkStack(Component):
         return {"mean": float(s.mean()), "deviation": float(s.std()) or 1.0}
 
     def _common(self, scores: np.ndarray) -> np.ndarray:
-        """t_m, from scores in units of their own: log-odds where these are combined."""
+        """t_m, from ranks or standardised scores: log-odds if these are combined."""
         if self.lines_ is None:
             return scores
         return np.asarray(scores * self.lines_[:, :1] + self.lines_[:, 1:])
@@ -205,26 +211,24 @@ class LinkStack(Component):
     def _weights(self, truth: np.ndarray, T: np.ndarray) -> np.ndarray:
         if len(T) == 1:
             return np.ones(1)
-        return _by_log_loss(truth, T) if self.combine == "logits" else _by_areas(truth, T, self.scoring)
+        if self.combine == "logits":
+            return _by_log_loss(truth, T)
+        return _by_areas(truth, T, self.scoring)
 
     def decision_function(self, X1: Any = None, X2: Any = None) -> Array:
         """Σ_m w_m t_m(s_m(u, v)), (m1, m2), for nodes of X1 and of X2; None is the nodes of `fit`. Higher: a link."""
         check_is_fitted(self, "models_")
-        total: np.ndarray | None = None
-        like: Any = None
-        for m, model in enumerate(self.models_):
-            if not self.weights_[m]:
-                continue
-            S = model.decision_function(X1, X2)
-            like = S if like is None else like
+        total: Any = 0.0
+        for m in np.flatnonzero(self.weights_):
+            S = self.models_[m].decision_function(X1, X2)
             t = self._in_units(to_numpy(S).astype(float), self.units_[m])
             if self.lines_ is not None:
                 t = self.lines_[m, 0] * t + self.lines_[m, 1]
-            total = self.weights_[m] * t if total is None else total + self.weights_[m] * t
-        return asarray_like(total, like)
+            total = total + self.weights_[m] * t
+        return asarray_like(total, S)
 
     def link_probability(self, X1: Any = None, X2: Any = None) -> Array:
-        """σ(a s(u, v) + b), (m1, m2): how likely a link is, calibrated on nodes left out; nothing is guaranteed."""
+        """σ(a s(u, v) + b), (m1, m2): the probability of a link, calibrated on held-out nodes, without a guarantee."""
         scores = self.decision_function(X1, X2)
         a, b = self.logistic_
         return asarray_like(1 / (1 + np.exp(-(a * to_numpy(scores) + b))), scores)
@@ -238,31 +242,39 @@ class LinkStack(Component):
         S = to_numpy(self.decision_function(X1, X2))
         m1, m2 = S.shape
         check_matrix(m1, m2, None, 2.0, "An order of all pairs")
-        asked = np.triu(np.ones(S.shape, dtype=bool), k=1) if X2 is X1 else np.ones(S.shape, dtype=bool)
+        listed = ~np.isnan(S)
+        if X2 is X1:
+            listed = np.triu(listed, k=1)
         if X1 is None and X2 is None and not known:
-            asked[self.links_[:, 0], self.links_[:, 1]] = False
-        i, j = np.nonzero(asked & ~np.isnan(S))
+            listed[self.links_[:, 0], self.links_[:, 1]] = False
+        i, j = np.nonzero(listed)
         order = np.argsort(-S[i, j], kind="stable")[:top]
         return np.column_stack([i[order], j[order]]), S[i[order], j[order]]
 
 
 def _among(model: Any, nodes: np.ndarray) -> np.ndarray:
-    """Scores between some of the nodes of `fit`; the matrix of all nodes is made where there is no other way."""
-    among = getattr(model, "scores_among", None)
-    S = to_numpy(model.decision_function())[np.ix_(nodes, nodes)] if among is None else to_numpy(among(nodes))
+    """Scores between some of the nodes of `fit`; baselines without `scores_among` compute those of all nodes."""
+    if hasattr(model, "scores_among"):
+        S = to_numpy(model.scores_among(nodes))
+    else:
+        S = to_numpy(model.decision_function())[np.ix_(nodes, nodes)]
     return np.asarray(S, dtype=float)
 
 
 def _by_areas(truth: np.ndarray, T: np.ndarray, scoring: str) -> np.ndarray:
-    """Multiples of 1/20 that sum to one: each step adds that model which makes the areas of the sum largest."""
-    counts, total = np.zeros(len(T)), np.zeros(T.shape[1])
-    best, kept = -np.inf, counts
+    """Multiples of 1/20 that sum to one: each step adds the model that makes the areas of the sum largest."""
+    counts = np.zeros(len(T))
+    total = np.zeros(T.shape[1])
+    best = -np.inf
+    kept = counts
     for _ in range(_STEPS):
-        found = [float(score_of(scoring, areas_of(truth, total + t))) for t in T]
-        m = int(np.argmax(found))
-        counts, total = counts + (np.arange(len(T)) == m), total + T[m]
-        if found[m] > best:
-            best, kept = found[m], counts
+        scores = [float(score_of(scoring, areas_of(truth, total + t))) for t in T]
+        m = int(np.argmax(scores))
+        counts = counts + (np.arange(len(T)) == m)
+        total = total + T[m]
+        if scores[m] > best:
+            best = scores[m]
+            kept = counts
     return np.asarray(kept / kept.sum())
 
 
