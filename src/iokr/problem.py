@@ -1,4 +1,4 @@
-"""The objective in the paper's words, and what a solver answers."""
+"""The objective in the notation of the papers, and the solution that a solver returns."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ class Problem:
         G over all N points.
     Psi : array of shape (n, q), or IdentityMatrix(n, like)
         Outputs in the embedding's coordinates; entries where `mask` is False are ignored. `IdentityMatrix` is for
-        weights on the training outputs, so that no n × n array is made before it is needed.
+        weights on the training outputs, without an n × n array until a solver needs it.
     loss : Loss
     alpha : float
     penalty : array of shape (N, N), optional
         L.
     manifold_weight : float
     weight : NumPy array of shape (n,), optional
-        w_i ≥ 0; a weight of 2 is the row twice.
+        w_i ≥ 0; a weight of 2 counts the row twice.
     mask : NumPy array of shape (n, q), optional
         Which entries of Psi are observed.
     awaits_penalty : bool
-        A penalty is still to come: solvers may be asked what they refuse and what memory they need, not to solve.
+        A penalty will be added: solvers may be asked for `refuses` and `memory`, but not for a solution.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Problem:
 
     @property
     def targets(self) -> Array:
-        """Ψ as an array; a new one where it is the identity."""
+        """Ψ as an array; a new one for the identity."""
         return as_array(self.Psi)
 
     @property
@@ -78,7 +78,7 @@ class Problem:
 
     @property
     def row_weight(self) -> np.ndarray:
-        """w, ones unless it is given."""
+        """w, ones by default."""
         return np.ones(self.n_labeled) if self.weight is None else np.asarray(self.weight, dtype=float)
 
     @property
@@ -88,7 +88,7 @@ class Problem:
 
     @property
     def operator(self) -> OutputOperator:
-        """A of 𝒦 = k A; the identity where the kernel does not separate."""
+        """A of 𝒦 = k A; the identity if the kernel does not separate."""
         return Multiple(1.0) if self.gram.operator is None else self.gram.operator
 
     def objective(self, C: Array) -> float:
@@ -110,7 +110,7 @@ class Problem:
         return self.loss.gradient(*self._observed(H))
 
     def gradient(self, C: Array, H: Array | None = None) -> Array:
-        """G times this is ∂J/∂C: the loss at labelled points, α C, and μ L h; H = G C where it is known."""
+        """∂J/∂C = G times this: the loss at labelled points, α C, and μ L h; H = G C if it is known."""
         H = self.gram @ C if H is None else H
         xp = array_namespace(H)
         slope = self.loss_gradient(H)
@@ -123,7 +123,7 @@ class Problem:
         return xp.concat([total[:n, :] + slope, total[n:, :]], axis=0)
 
     def _observed(self, H: Array) -> tuple[Array, Array]:
-        """Values at labelled points beside their targets, equal where a target is missing."""
+        """Values at labelled points and their targets, equal where a target is missing."""
         H = H[: self.n_labeled, :]
         Psi = self.targets
         return H, Psi if self.mask is None else array_namespace(H).where(asarray_like(self.mask, H), Psi, H)
@@ -131,7 +131,7 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """h(x) = Σ_i 𝒦(x, x_i) c_i, and how well it was found.
+    """h(x) = Σ_i 𝒦(x, x_i) c_i, and its accuracy.
 
     Attributes
     ----------
@@ -140,11 +140,12 @@ class Solution:
     n_iter : int
         Steps taken; 1 for closed forms.
     gap : float
-        Relative duality gap: the objective is within gap · J(0) of its minimum. Rounding apart, 0 for closed forms.
+        Relative duality gap: the objective is within gap · J(0) of its minimum. 0 for closed forms, apart from
+        rounding.
     converged : bool
         Whether the gap is within the tolerance.
     state : object
-        What the same solver needs to start warm on a neighbouring problem; not kept by estimators.
+        For a warm start of the same solver on a neighbouring problem; estimators do not keep it.
 
     Examples
     --------

@@ -142,7 +142,7 @@ class TestCurves:
             (GRID + 1j, ValueError, "`grid` must be real"),
             (GRID * 1e-200, ValueError, "`grid` spans 1.0e-200"),
             (GRID * 1e200, ValueError, "`grid` spans 1.0e.200"),
-            (GRID.astype(str), ValueError, "`grid` must hold numbers"),
+            (GRID.astype(str), ValueError, "`grid` must be numbers"),
         ],
         ids=["complex", "tiny", "huge", "texts"],
     )
@@ -158,7 +158,7 @@ class TestCurves:
 class TestContainers:
     def test_what_torch_cannot_compute_with(self):
         torch = pytest.importorskip("torch")
-        with pytest.raises(TypeError, match=r"`X`: Tensor of shape \(12, 3\) is of torch's layout"):
+        with pytest.raises(TypeError, match=r"`X`: Tensor of shape \(12, 3\) has torch's layout"):
             IOKR(K).fit(torch.tensor(X).to_sparse(), torch.tensor(Y))
         with pytest.raises(TypeError, match=r"`X`: Tensor of shape \(12, 3\) is on torch's device 'meta'"):
             IOKR(K).fit(torch.tensor(X).to("meta"), torch.tensor(Y))
@@ -169,7 +169,7 @@ class TestContainers:
 
     def test_tensors_whose_rows_cannot_be_taken(self):
         torch = pytest.importorskip("torch")
-        with pytest.raises(TypeError, match=r"Tensor of shape \(12, 3\) is of torch's layout"):
+        with pytest.raises(TypeError, match=r"Tensor of shape \(12, 3\) has torch's layout"):
             cross_val_rank(
                 IOKR(K, output_kernel=Delta()), torch.tensor(X).to_sparse(), LABELS, SharedCandidates(LABELS)
             )

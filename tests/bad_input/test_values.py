@@ -241,7 +241,7 @@ def test_a_penalty_beyond_measure_gives_zero_or_is_refused(loss, alpha):
 
 
 def test_numbers_beyond_floats_are_refused(refuses):
-    with refuses(ValueError, "alpha", "beyond"):
+    with refuses(ValueError, "alpha", "above"):
         IOKR(alpha=HUGE).fit(X, X)
     with refuses(ValueError, "gamma"):
         IOKR(RBF(HUGE)).fit(X, X)

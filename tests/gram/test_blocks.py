@@ -50,7 +50,7 @@ def test_what_there_is_not():
     gram, _ = grams()[0]
     with pytest.raises(ValueError, match="scalar Gram"):
         _ = gram.K
-    with pytest.raises(ValueError, match="no matrix of blocks"):
+    with pytest.raises(ValueError, match="not a matrix of blocks"):
         _ = scalar(vectors(3, 2), 0.3).flat
 
 

@@ -30,7 +30,7 @@ def test_another_fit_and_other_files_are_refused(tmp_path):
         Checkpoint(tmp_path / "a", "two")
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "note.txt").write_text("mine")
-    with pytest.raises(ValueError, match="holds other files"):
+    with pytest.raises(ValueError, match="contains other files"):
         Checkpoint(tmp_path / "b", "one")
     (tmp_path / "a" / "manifest.json").write_text("{half")
     with pytest.raises(ValueError, match="another fit"):

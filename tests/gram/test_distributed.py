@@ -153,7 +153,7 @@ def test_a_worker_too_small_for_a_chunk_is_refused(monkeypatch):
 
     monkeypatch.setattr(module, "_client", Client)
     big = da.zeros((100_000, 3), chunks=(100_000, 3))
-    with pytest.raises(MemoryError, match=r"more than half of the 1 MB that the smallest has; use `X.rechunk\(\{0: "):
+    with pytest.raises(MemoryError, match=r"more than half of the 1 MB of the smallest; use `X.rechunk\(\{0: "):
         DaskSource(big, big).reduce(lambda X, y, w: 0, width=20)
     with pytest.raises(MemoryError, match="a smaller `rank`"):
         DaskSource(big, big).reduce(lambda X, y, w: 0, width=2000)

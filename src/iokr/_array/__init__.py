@@ -1,7 +1,7 @@
-"""The only package that branches on the array library: what the Array API standard lacks.
+"""Functions that the Array API standard lacks; the only package that branches on the array library.
 
-Everything else asks `array_namespace` and uses standard calls. Matrices named `K` are symmetric; only their lower
-triangle is read, so whoever builds one need not mirror it.
+Other modules use `array_namespace` and standard calls. Matrices named `K` are symmetric; only their lower triangle is
+read, so that callers need not mirror it.
 """
 
 from iokr._array.devices import device_name, flops_per_second, is_cuda, slow_double, tensor_products

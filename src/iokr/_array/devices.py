@@ -1,4 +1,4 @@
-"""What kind of device an array is on: CUDA or not, how fast its float64 is, TF32 for a while."""
+"""The device of an array: CUDA or not, the speed of its float64, and TF32 in a context."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from iokr._array.products import matmul
 
 # Compute capabilities whose float64 runs at half of the float32 rate; on all others it is 1/32 or less.
 _FULL_DOUBLE = {(6, 0), (7, 0), (8, 0), (9, 0), (10, 0)}
-_SIDE = 768  # of the product that is timed
+_SIDE = 768  # size of the product that is timed
 _RATES: dict[tuple[str, str] | None, float] = {}  # by library and device
 
 
 def device_name(like: Any) -> str:
-    """Where an array lives, in words: cuda:0, or this machine."""
+    """The device of an array as text: cuda:0, or this machine."""
     home = home_of(like)
     return home[1] if home is not None and home[1].startswith("cuda") else "this machine"
 
@@ -45,7 +45,7 @@ def slow_double(like: Array) -> bool:
 
 @contextmanager
 def tensor_products(like: Array) -> Iterator[None]:
-    """float32 products of torch on CUDA in TF32, and as they were before afterwards; elsewhere nothing changes."""
+    """A context in which float32 products of torch on CUDA are in TF32; without effect elsewhere."""
     home = home_of(like)
     if home is None or home[0] != "torch" or not is_cuda(like):
         yield
@@ -63,7 +63,7 @@ def tensor_products(like: Array) -> Iterator[None]:
 
 
 def flops_per_second(like: Array) -> float:
-    """Of float64 products where `like` lives, by timing one, once, that takes a few hundredths of a second at most."""
+    """Multiplications per second of float64 products on the device of `like`, timed once."""
     where = home_of(like)
     if where not in _RATES:
         _RATES[where] = _timed(like)
@@ -72,7 +72,9 @@ def flops_per_second(like: Array) -> float:
 
 def _timed(like: Array) -> float:
     A = asarray_like(np.full((_SIDE, _SIDE), 0.5), like)
-    to_numpy(matmul(A, A)[:1, :1])  # loads the library; an entry is waited for, which needs no kernel to be compiled
+    to_numpy(
+        matmul(A, A)[:1, :1]
+    )  # loads the library; reading an entry waits for the product without compiling a kernel
     start = perf_counter()
     to_numpy(matmul(A, A)[:1, :1])
     return 2.0 * _SIDE**3 / max(perf_counter() - start, 1e-6)

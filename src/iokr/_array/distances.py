@@ -1,16 +1,16 @@
-"""Squared distances that keep their digits wherever the points lie, and sums of absolute differences.
+"""Accurate squared distances of points at any offset, and sums of absolute differences.
 
-‖x − z‖² = ‖x‖² + ‖z‖² − 2⟨x, z⟩ is one product, but loses what ‖x‖ and ‖z‖ have above ‖x − z‖. With p coordinates,
-u = eps/2, and ρ = max ‖x‖ + max ‖z‖, each entry is off by (p + 5) u ρ² at most: p + 1 for the product and the norms, 2
-for the sums, 2 for a translation of the points before, to a centre that serves all blocks. Whether that is little is
-seen in the block itself: the row and the column of the points farthest from the centre show a distance δ that occurs.
-Where ρ² is much larger than δ², the block has a centre of its own, the mean of the two means. Then ρ² ≤ 5.9 d², d the
-largest distance between the two sets (the diagonals of a quadrilateral have no larger squares, in sum, than its sides),
-so that the error is below 8 eps p d² for p ≥ 4. With fewer coordinates differences are taken in its place, and with one
+‖x − z‖² = ‖x‖² + ‖z‖² − 2⟨x, z⟩ is one product, but cancels the digits of ‖x‖ and ‖z‖ above ‖x − z‖. With p
+coordinates, u = eps/2, and ρ = max ‖x‖ + max ‖z‖, the error of an entry is at most (p + 5) u ρ²: p + 1 for the product
+and the norms, 2 for the sums, 2 for a translation of the points before, to a centre for all blocks. Whether this is
+small is checked for each block: the row and the column of the points farthest from the centre contain a distance δ. If
+ρ² is much larger than δ², the block has its own centre, the mean of the two means. Then ρ² ≤ 5.9 d², d the largest
+distance between the two sets (the squares of the diagonals of a quadrilateral sum to at most those of its sides), so
+that the error is below 8 eps p d² for p ≥ 4. With fewer coordinates differences are computed instead, and with one
 always, as they cost no more than the product.
 
-An error that is little beside the largest distance may be all of a small one: where |s|ρ² is so large that it would
-show in exp(s‖x − z‖²), the few pairs that are not far apart get their differences.
+An error that is small compared with the largest distance may be large compared with a small one: if |s|ρ² is so large
+that it would matter in exp(s‖x − z‖²), differences are computed for the few pairs that are not far apart.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from iokr._array.namespaces import (
 )
 from iokr._array.products import gemm, row_sq_norms
 
-_FEW = 3  # coordinates up to which differences are taken where the product loses digits
-_ENTRIES = 1 << 20  # of sparse rows made dense at a time, and of differences
-_SHOWN = 1e-9  # error of an exponent from which on small distances are computed anew
+_FEW = 3  # number of coordinates up to which differences are computed if the product loses digits
+_ENTRIES = 1 << 20  # entries of sparse rows that are made dense at a time, and of differences
+_SHOWN = 1e-9  # error of an exponent from which on small distances are recomputed
 _GONE = 750.0  # exponent at which exp(−x) is 0
 _EPS = float(np.finfo(float).eps)
 
 
 def far_center(X: Any) -> Array | None:
-    """The mean of dense rows, where it is farther from 0 than they are, on average, from it; else None."""
+    """The mean of dense rows, if it is farther from 0 than they are from it on average; else None."""
     if is_sparse(X) or X.shape[0] == 0 or X.shape[1] == 1:
         return None
     xp = array_namespace(X)
@@ -60,14 +60,14 @@ def scaled_sq_distances(
     """s‖x_i − z_j‖² for s < 0, none above 0, from rows, dense or sparse, and their squared norms about the centre.
 
     Each is off by at most 8 eps p max(1, |s| d²), d the largest distance between a row of X and one of Z; those above
-    −750 by 1e-9, or by 2 eps p of their own size.
+    −750 to within 1e-9, or 2 eps p relative.
     """
     p = int(X.shape[1])
     if Z.shape[1] != p:
-        raise ValueError(f"`X` must have as many columns as what it is compared with, got {p} and {int(Z.shape[1])}.")
+        raise ValueError(f"`X` must have the same number of columns as at fit, got {p} and {int(Z.shape[1])}.")
     if p != 1:
         A, B = (X, Z) if center is None else (_moved(X, center), _moved(Z, center))
-        reach = _reach(x_norms, z_norms, scale)  # before the product, so that a device need not be waited for after it
+        reach = _reach(x_norms, z_norms, scale)  # before the product, to avoid waiting for the device after it
         E = _from_product(A, x_norms, B, z_norms, scale)
         if not _cancels(E, x_norms, z_norms, reach, _slack(p, min(_width(A), _width(B)))):
             return _resolved(_at_most_zero(E), X, Z, scale, reach)
@@ -83,11 +83,11 @@ def _reach(x_norms: Array, z_norms: Array, scale: float) -> float:
         return 0.0
     xp = array_namespace(x_norms)
     rho = float(xp.sqrt(xp.max(x_norms)) + xp.sqrt(xp.max(z_norms)))
-    return -scale * rho * rho  # the power would raise an error, not be infinite
+    return -scale * rho * rho  # a power would raise `OverflowError`
 
 
 def _resolved(E: Array, X: Any, Z: Any, scale: float, reach: float) -> Array:
-    """E with differences for the pairs of exp(E) > 0, where rounding of the largest distances, |s|ρ², would show."""
+    """E with differences for the pairs of exp(E) > 0, where rounding of the largest distances, |s|ρ², matters."""
     p = int(X.shape[1])
     error = 8 * p * _EPS * reach
     if not error > _SHOWN:
@@ -133,7 +133,7 @@ def _from_product(X: Any, x_norms: Array, Z: Any, z_norms: Array, scale: float) 
     if isinstance(X, np.ndarray) and isinstance(Z, np.ndarray) and X.size and Z.size:
         from scipy.linalg.blas import dgemm
 
-        # The product is added to the norms in their place. In Fortran order all are transposed, see `matmul`.
+        # The product is added to the norms in place, all transposed in Fortran order, see `matmul`.
         E = np.add.outer(scale * x_norms, scale * z_norms)
         z, trans_z = (Z.T, 1) if Z.flags.c_contiguous else (Z, 0)
         x, trans_x = (X.T, 0) if X.flags.c_contiguous else (X, 1)
@@ -145,17 +145,17 @@ def _from_product(X: Any, x_norms: Array, Z: Any, z_norms: Array, scale: float) 
 
 
 def _slack(p: int, width: int) -> float:
-    """The largest ρ²/max(1/|s|, δ²) that leaves an error below 8 eps p, `width` entries of a row being not zero."""
+    """The largest ρ²/max(1/|s|, δ²) with an error below 8 eps p, for `width` non-zero entries in a row."""
     return (15.6 * p - 3.5) / (width + 5)
 
 
 def _width(X: Any) -> int:
-    """The most entries that a row has."""
+    """The largest number of non-zero entries in a row."""
     return int(np.diff(X.indptr).max(initial=0)) if is_sparse(X) else int(X.shape[1])
 
 
 def _cancels(E: Array, x_norms: Array, z_norms: Array, reach: float, slack: float) -> bool:
-    """Whether the points are so far from 0, |s|ρ² at most, for their distances, that too many digits went."""
+    """Whether the points are so far from 0, |s|ρ² at most, for their distances that too many digits cancel."""
     if 0 in E.shape or reach <= slack:
         return False
     xp = array_namespace(E)
@@ -184,7 +184,7 @@ def _about_middle(X: Array, Z: Array, scale: float) -> Array:
 
 
 def _at_most_zero(E: Array) -> Array:
-    """min(E, 0), in place where the library can."""
+    """min(E, 0), in place if the library can."""
     if is_torch_array(E):
         return E.clamp_(max=0.0)
     if is_numpy(E):
@@ -193,11 +193,13 @@ def _at_most_zero(E: Array) -> Array:
 
 
 def _narrow(R: Any) -> Any:
-    """A sparse matrix with indices of 32 bits, the only ones that some compiled loops take."""
+    """A sparse matrix with indices of 32 bits, which some compiled loops require."""
     if not is_sparse(R):
         return R
     if max(R.nnz, *R.shape) > np.iinfo(np.int32).max:
-        raise ValueError("`X` has more than 2**31 entries, which this kernel cannot compare; use fewer rows at a time.")
+        raise ValueError(
+            "`X` has more than 2**31 entries, which exceeds the indices of this kernel; use fewer rows at a time."
+        )
     R = R.tocsr()
     return type(R)((R.data, R.indices.astype(np.int32), R.indptr.astype(np.int32)), shape=R.shape)
 

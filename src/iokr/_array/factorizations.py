@@ -1,4 +1,4 @@
-"""Eigenvalues, Cholesky factors, tridiagonal forms. Of matrices named `K` only the lower triangle is read."""
+"""Eigenvalues, Cholesky factors, tridiagonal forms. Only the lower triangle of matrices named `K` is read."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from array_api_compat import is_cupy_namespace, is_torch_array
 from iokr._array.namespaces import Array, array_namespace, blocks, eye_like, is_numpy
 
 _COLUMNS = 1024  # of an inverse, whose squares are summed
-_AT_ONCE = 12_000  # rows of a matrix that LAPACK factors in one call
-_SLAB = 1 << 24  # entries of a block that is copied out of a matrix: 128 MB
+_AT_ONCE = 12_000  # largest number of rows that LAPACK factors in one call
+_SLAB = 1 << 24  # entries of a block that is copied from a matrix: 128 MB
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -22,13 +22,13 @@ class NotPositiveDefinite(ArithmeticError):
 def eigh(K: Array, *, overwrite: bool = False, graded: bool = False) -> tuple[Array, Array]:
     """K = U diag(s) Uᵀ, s ascending, by divide and conquer.
 
-    `graded`: K is full and its entries fall from the top left to the bottom right over many orders of magnitude.
-    LAPACK's reduction keeps the small ones only if it starts from the large ones, which its lower variant does.
+    `graded`: K is full and its entries fall from the top left to the bottom right by many orders of magnitude.
+    The reduction of LAPACK is accurate for the small ones only if it starts from the large ones, as its lower variant.
     """
     if is_numpy(K):
         from scipy.linalg import eigh as scipy_eigh
 
-        # K.T is in Fortran order, so LAPACK takes it without a copy; its upper triangle is our lower one.
+        # K.T is in Fortran order, which LAPACK uses without a copy; its upper triangle is our lower one.
         return scipy_eigh(K.T, lower=graded, driver="evd", overwrite_a=overwrite, check_finite=False)
     s, U = array_namespace(K).linalg.eigh(K)
     return s, U
@@ -37,7 +37,7 @@ def eigh(K: Array, *, overwrite: bool = False, graded: bool = False) -> tuple[Ar
 def eigh_arrays(like: Array) -> float:
     """Arrays of the size of K that `eigh(K, overwrite=True)` holds at its peak, K included.
 
-    LAPACK overwrites K and has a workspace of two; torch on CUDA was seen to hold 6.03.
+    LAPACK overwrites K and has a workspace of two; 6.03 was measured for torch on CUDA.
     """
     return 3.0 if is_numpy(like) else 6.3
 
@@ -45,7 +45,7 @@ def eigh_arrays(like: Array) -> float:
 def cholesky_arrays(like: Array) -> float:
     """Arrays of the size of K that `cholesky(K, overwrite=True)` holds at its peak, K included.
 
-    LAPACK works in place; torch has a copy, although it is told where to write; others form K + shift·I, too.
+    LAPACK works in place; torch has a copy, in spite of `out`; others form K + shift·I, too.
     """
     return 1.1 if is_numpy(like) else 2.1 if is_torch_array(like) else 4.1
 
@@ -64,7 +64,7 @@ def largest_eigenvalue(K: Array) -> float:
 
 
 def thin_svd(X: Array) -> tuple[Array, Array]:
-    """(V, σ) of X = V diag(σ) Qᵀ, V of the shape of X when that is tall."""
+    """(V, σ) of X = V diag(σ) Qᵀ, V of the shape of X if X is tall."""
     if is_numpy(X):
         from scipy.linalg import svd
 
@@ -110,7 +110,7 @@ class CholeskyFactor:
         return xp.linalg.solve(L, B)
 
     def solve_rows(self, B: Array, out: Array | None = None) -> Array:
-        """B L⁻ᵀ, each row b as L⁻¹b; where torch is told an array in C order to write to, nothing else is allocated."""
+        """B L⁻ᵀ, each row b as L⁻¹b; torch allocates nothing if it writes to an array in C order."""
         if out is not None and is_torch_array(B):
             array_namespace(B).linalg.solve_triangular(self.L, B.T, upper=False, out=out.T)
             return out
@@ -155,7 +155,7 @@ def cholesky(K: Array, shift: float = 0.0, *, overwrite: bool = False, at_once: 
     """The Cholesky factor of K + shift·I; raises `NotPositiveDefinite`.
 
     Under NumPy a matrix of more than `at_once` rows is factored in halves: with two threads `dpotrf` of OpenBLAS 0.3.31
-    for AVX-512 was seen to end the process from 16 000 rows on, and not at 12 000.
+    for AVX-512 ended the process from 16 000 rows on, and not at 12 000.
     """
     if is_numpy(K):
         K = K if overwrite else K.copy()
@@ -181,7 +181,7 @@ def cholesky(K: Array, shift: float = 0.0, *, overwrite: bool = False, at_once: 
 
 
 def lower_factor(K: np.ndarray) -> np.ndarray:
-    """L of K = L Lᵀ by one call of LAPACK, in place where K is in C order."""
+    """L of K = L Lᵀ by one call of LAPACK, in place if K is in C order."""
     from scipy.linalg.lapack import dpotrf
 
     U, info = dpotrf(K.T, lower=0, clean=0, overwrite_a=1)
@@ -197,7 +197,7 @@ def _in_halves(K: np.ndarray, at_once: int) -> np.ndarray:
         return lower_factor(K)
     from scipy.linalg.blas import dsyrk, dtrsm
 
-    # Copies in C order; what BLAS is handed are their transposes, in Fortran order, so that "lower" reads as "upper".
+    # Copies in C order; BLAS gets their transposes, in Fortran order, so that "lower" and "upper" are exchanged.
     half = _scratch(K[:h, :h])
     K[:h, :h] = half = _in_halves(half, at_once)
     for rows in blocks(n - h, max(1, _SLAB // h)):
@@ -219,8 +219,8 @@ def inverse(K: Array, shift: float = 0.0) -> tuple[Array, float]:
 
         (L Lᵀ)⁻¹ + WᵀW   and, below it,   N⁻ᵀ W,  (N Nᵀ)⁻¹.
 
-    That is n³ flops in place of the 7n³/3 of solves with the identity, and half of the work space that LAPACK touches
-    and its library never gives back; two n × n arrays at most.
+    This takes n³ flops instead of the 7n³/3 of solves with the identity, and half of the LAPACK work space that its
+    library never frees; two n × n arrays at most.
     """
     if not is_numpy(K) or K.shape[0] == 1:
         factor = cholesky(K, shift, overwrite=True)
@@ -229,7 +229,7 @@ def inverse(K: Array, shift: float = 0.0) -> tuple[Array, float]:
     from scipy.linalg.lapack import dpotri
 
     n, h = K.shape[0], K.shape[0] // 2
-    # Copies in C order; what BLAS is handed are their transposes, in Fortran order, so that "lower" reads as "upper".
+    # Copies in C order; BLAS gets their transposes, in Fortran order, so that "lower" and "upper" are exchanged.
     top, low, end = _scratch(K[:h, :h]), _scratch(K[h:, :h]), _scratch(K[h:, h:])
     first = cholesky(top, shift, overwrite=True)
     dtrsm(1.0, first.L.T, low.T, trans_a=1, overwrite_b=1)  # M = B L⁻ᵀ
@@ -237,7 +237,7 @@ def inverse(K: Array, shift: float = 0.0) -> tuple[Array, float]:
     second = cholesky(end, shift, overwrite=True)
     pivot = max(first.largest_pivot(), second.largest_pivot())
     dtrsm(1.0, first.L.T, low.T, overwrite_b=1)  # M L⁻¹
-    low = _scratch(low.T)  # solves from the left touch less than solves from the right
+    low = _scratch(low.T)  # solves from the left use less memory than solves from the right
     dtrsm(-1.0, second.L.T, low.T, trans_a=1, overwrite_b=1)  # W
     dpotri(first.L.T, overwrite_c=1)
     dsyrk(1.0, low.T, 1.0, top.T, trans=1, overwrite_c=1)
@@ -252,7 +252,7 @@ def inverse(K: Array, shift: float = 0.0) -> tuple[Array, float]:
 
 
 def _scratch(block: np.ndarray) -> np.ndarray:
-    """A copy in C order, in memory that goes back to the system with it."""
+    """A copy in C order, in memory that is returned to the system afterwards."""
     copy = np.frombuffer(mmap(-1, block.nbytes)).reshape(block.shape)
     copy[...] = block
     return copy

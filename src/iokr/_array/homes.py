@@ -1,4 +1,4 @@
-"""Arrays out of their library and back: what a file holds of them, and where they are put."""
+"""Conversion of arrays of other libraries to NumPy and back, for files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LIBRARIES = {"torch": "iokr[torch]", "cupy": "iokr[cuda12] or iokr[cuda13]", "ar
 
 
 def home_of(x: Any) -> tuple[str, str] | None:
-    """(library, device) of an array, in words; None for NumPy's."""
+    """(library, device) of an array, as text; None for NumPy arrays."""
     if is_numpy(x):
         return None
     if is_torch_array(x):
@@ -28,7 +28,7 @@ def home_of(x: Any) -> tuple[str, str] | None:
 def put_home(x: np.ndarray, library: str, device: str | None = None) -> Array:
     """A NumPy array as one of `library`: torch's on `device`, the host by default, where both share memory.
 
-    CuPy's are put on the current device, unless `device` is "cpu": then they stay NumPy's.
+    CuPy arrays are on the current device, unless `device` is "cpu": then they are NumPy arrays.
     """
     if library not in LIBRARIES:
         raise ValueError(f"`library` must be one of {', '.join(LIBRARIES)}, got {library!r:.40}.")
@@ -38,16 +38,16 @@ def put_home(x: np.ndarray, library: str, device: str | None = None) -> Array:
         module: Any = import_module(library)
     except ImportError as error:
         raise ImportError(
-            f"These arrays are of {library}, which is not installed; install {LIBRARIES[library]}."
+            f"These arrays need {library}, which is not installed; install {LIBRARIES[library]}."
         ) from error
     if library == "torch":
-        with warnings.catch_warnings():  # a mapped file cannot be written to, and nobody does
+        with warnings.catch_warnings():  # an array of a memory map is not writable, and never written to
             warnings.filterwarnings("ignore", "The given NumPy array is not writable", UserWarning)
             tensor = module.from_numpy(x)
         if device is None:
             return tensor
         try:
             return tensor.to(module.device(device))
-        except (AssertionError, RuntimeError, TypeError) as error:  # as torch says that it has none of this name
-            raise ValueError(f"`device` must be one that torch has here, such as 'cpu', got {device!r:.40}.") from error
+        except (AssertionError, RuntimeError, TypeError) as error:  # raised by torch for a device that does not exist
+            raise ValueError(f"`device` must be available to torch, such as 'cpu', got {device!r:.40}.") from error
     return module.asarray(x)

@@ -1,4 +1,4 @@
-"""Which library an array is of and where it lies; arrays beside others; rows and slices."""
+"""Library and device of arrays, conversion between them, rows and slices."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def is_array(x: Any) -> bool:
 
 
 def array_namespace(*arrays: Any) -> Any:
-    """The Array API namespace of `arrays`; sparse matrices, scalars and None count as NumPy's guests."""
+    """The Array API namespace of `arrays`; sparse matrices, scalars and None count as NumPy."""
     dense = [x for x in arrays if is_array_api_obj(x)]
     if not dense:
         import array_api_compat.numpy as xp
@@ -34,12 +34,12 @@ def array_namespace(*arrays: Any) -> Any:
 
 
 def is_numpy(*arrays: Any) -> bool:
-    """Whether every array is NumPy's (or sparse, or a scalar)."""
+    """Whether every array is of NumPy (or sparse, or a scalar)."""
     return all(is_numpy_array(x) or not is_array_api_obj(x) for x in arrays)
 
 
 def to_numpy(x: Any) -> np.ndarray:
-    """`x` as a NumPy array, brought to the host if need be."""
+    """`x` as a NumPy array, copied to the host if necessary."""
     if is_torch_array(x):
         return np.asarray(x.detach().cpu())
     if hasattr(x, "get") and is_cupy_namespace(array_namespace(x)):
@@ -54,12 +54,12 @@ def unreadable(x: Any) -> str | None:
     if not is_torch_array(x):
         return None
     if str(x.layout) != "torch.strided":
-        return f"is of torch's layout {x.layout}; pass `.to_dense()`, or a SciPy matrix"
-    return "is on torch's device 'meta', which holds no numbers" if x.device.type == "meta" else None
+        return f"has torch's layout {x.layout}; pass `.to_dense()`, or a SciPy matrix"
+    return "is on torch's device 'meta', which has no data" if x.device.type == "meta" else None
 
 
 def detached(x: Any) -> Any:
-    """`x` outside any record of gradients."""
+    """`x` without a record of gradients."""
     return x.detach() if is_torch_array(x) else x
 
 
@@ -78,13 +78,13 @@ def asarray_like(x: Any, like: Any) -> Array:
     if is_array_api_obj(x) and not is_numpy_array(x) and array_namespace(x) is xp:
         return x if _device(x) == _device(like) else xp.asarray(x, device=_device(like))
     values = to_numpy(x)
-    if is_torch_array(like) and not values.flags.writeable:  # torch has no arrays that cannot be written to
+    if is_torch_array(like) and not values.flags.writeable:  # torch has no read-only arrays
         values = values.copy()
     return xp.asarray(values, device=_device(like))
 
 
 def eye_like(n: int, like: Any) -> Array:
-    """The identity of size n, float64, beside `like`."""
+    """The identity of size n, float64, on the device of `like`."""
     if is_numpy(like):
         return np.eye(n)
     xp = array_namespace(like)
@@ -92,7 +92,7 @@ def eye_like(n: int, like: Any) -> Array:
 
 
 def empty_like(shape: tuple[int, ...], like: Any) -> Array:
-    """An uninitialised float64 array beside `like`."""
+    """An uninitialised float64 array on the device of `like`."""
     if is_numpy(like):
         return np.empty(shape)
     xp = array_namespace(like)
@@ -100,7 +100,7 @@ def empty_like(shape: tuple[int, ...], like: Any) -> Array:
 
 
 def take_rows(R: Any, rows: Any) -> Any:
-    """R[rows] for a slice, integers (NumPy, or beside R) or a list of them; `R` an array, sparse, or sliceable."""
+    """R[rows] for a slice, integers (NumPy, or as R) or a list of them; `R` an array, sparse, or sliceable."""
     if not is_array_api_obj(R) or is_numpy_array(R):
         return R[rows]
     if isinstance(rows, slice):

@@ -1,4 +1,4 @@
-"""One triangle of a symmetric matrix, and its Cholesky factor in the same memory: n²/2 numbers in place of n²."""
+"""One triangle of a symmetric matrix, and its Cholesky factor in the same memory: n²/2 numbers instead of n²."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ from iokr._array.namespaces import Array, array_namespace, blocks, is_numpy
 
 Block = Callable[[slice, slice], Array]
 
-_RECTANGULAR = 24_000  # rows up to which LAPACK's packed format is used: its halves are then safe, see `cholesky`
-_TILE = 1 << 18  # entries of a panel that is evaluated at a time, 2 MB, so that it stays in the cache
-_PANEL = 32  # rows of a panel at least
-_SLAB = 32_768  # rows of a column of blocks that are worked on at a time
+_RECTANGULAR = (
+    24_000  # rows up to which the packed format of LAPACK is used, whose halves are small enough for `cholesky`
+)
+_TILE = 1 << 18  # entries of a panel that is evaluated at a time: 2 MB, which stay in the cache
+_PANEL = 32  # smallest number of rows of a panel
+_SLAB = 32_768  # rows of a column of blocks that are processed at a time
 
 
 class Packed(ABC):
     """A symmetric matrix by its lower triangle; `factor` overwrites it by L of K + shift·I = L Lᵀ.
 
-    Then `solve(B)` is (K + shift·I)⁻¹ B, `inverse_diagonal()` the diagonal of the inverse, which may spend the factor.
+    Then `solve(B)` is (K + shift·I)⁻¹ B, `inverse_diagonal()` the diagonal of the inverse, which may overwrite L.
     """
 
     n: int
@@ -47,13 +49,13 @@ class Packed(ABC):
 
     @abstractmethod
     def copy(self) -> Packed:
-        """The same in memory of its own."""
+        """A copy."""
 
 
 def packed_bytes(n: int, like: Array, width: int | None = None, *, single: bool = False) -> float:
-    """Bytes that `pack` and `factor` hold at their peak: the triangle, half of the diagonal blocks, and work space.
+    """Peak memory of `pack` and `factor`, in bytes: the triangle, half of the diagonal blocks, and work space.
 
-    Block columns are of the usual width, or narrower where `width` is less.
+    Block columns have the usual width, or `width` if that is less.
     """
     size = 4 if single else 8
     if is_numpy(like) and n <= _RECTANGULAR:
@@ -64,7 +66,7 @@ def packed_bytes(n: int, like: Array, width: int | None = None, *, single: bool 
 
 
 def column_width(n: int, like: Array) -> int:
-    """Columns of a block column: many for the products of a device, few where they would outweigh the triangle."""
+    """Columns of a block column: many for products on a device, few if they would be larger than the triangle."""
     if is_numpy(like):
         return 1024
     return 4096 if n >= 40_000 else 2048 if n >= 16_384 else max(64, -(-n // 8))
@@ -79,11 +81,11 @@ def pack(
     single: bool = False,
     height: int | None = None,
 ) -> Packed:
-    """diag(s) K diag(s), evaluated straight into its place: no n × n array ever exists.
+    """diag(s) K diag(s), evaluated in place, without an n × n array.
 
     `block(rows, columns)` are entries of K for two slices, `diagonal` is its exact diagonal, without the rounding of
-    blocks. `width` asks for block columns of that width, `single` for float32; `height` is how many rows are evaluated
-    at a time under NumPy: with fewer, less is evaluated above the diagonal.
+    blocks. `width` is the width of block columns, `single` stores float32, `height` is the number of rows that are
+    evaluated at a time under NumPy: with fewer, less is evaluated above the diagonal.
     """
     n = int(diagonal.shape[0])
 
@@ -169,7 +171,7 @@ class RectangularPacked(Packed):
 
 
 class FullPacked(Packed):
-    """A matrix that is there already, factored in its place: nothing is saved, but nothing more is needed."""
+    """A stored full matrix, factored in place: no memory is saved, but none is added."""
 
     def __init__(self, K: Array) -> None:
         self.K, self.n = K, int(K.shape[0])
@@ -275,7 +277,7 @@ class ColumnPacked(Packed):
 
 
 def _copied(B: Array, dtype: Any) -> Array:
-    """B in memory of its own, in C order under NumPy."""
+    """A copy of B, in C order under NumPy."""
     return np.array(B, dtype=dtype, order="C") if is_numpy(B) else array_namespace(B).astype(B, dtype, copy=True)
 
 
@@ -286,7 +288,7 @@ def _with_diagonal(C: Array, values: Array) -> Array:
 
 
 def _subtract(Y: Array, rows: slice, A: Array, B: Array) -> None:
-    """Y[rows] −= A B, in place where the library can, else in slabs."""
+    """Y[rows] −= A B, in place if the library can, else in slabs."""
     if rows.stop <= rows.start or 0 in B.shape:
         return
     if is_torch_array(Y):

@@ -12,17 +12,17 @@ from iokr._array.namespaces import Array, array_namespace, eye_like, is_numpy, i
 
 
 def unwarned() -> np.errstate:
-    """A context without NumPy's warnings of overflow: whoever uses it checks what was computed."""
+    """A context without NumPy's warnings of overflow, for code that checks its results."""
     return np.errstate(over="ignore", invalid="ignore")
 
 
 def exponent(largest: float) -> int:
-    """k with 2ᵏ ≤ `largest` < 2ᵏ⁺¹; 0 for what is no positive number."""
+    """k with 2ᵏ ≤ `largest` < 2ᵏ⁺¹; 0 unless `largest` is positive and finite."""
     return math.frexp(largest)[1] - 1 if 0 < largest < math.inf else 0
 
 
 def power_of_two(value: float, k: int) -> float:
-    """2ᵏ · value, infinite where it is beyond all numbers."""
+    """2ᵏ · value, infinite if it overflows."""
     try:
         return math.ldexp(value, k)
     except OverflowError:
@@ -30,13 +30,13 @@ def power_of_two(value: float, k: int) -> float:
 
 
 def times_power(X: Array, k: int) -> Array:
-    """2ᵏ X, in two steps: 2ᵏ alone may be no number."""
+    """2ᵏ X, in two steps, as 2ᵏ may overflow."""
     half = k // 2
     return X if k == 0 else X * power_of_two(1.0, half) * power_of_two(1.0, k - half)
 
 
 def exp_(x: Array) -> Array:
-    """exp(x), in place where the library can."""
+    """exp(x), in place if the library can."""
     if is_torch_array(x):
         return x.exp_()
     if is_numpy(x):
@@ -45,7 +45,7 @@ def exp_(x: Array) -> Array:
 
 
 def set_diagonal(K: Array, values: Array) -> Array:
-    """K with this diagonal, in place where the library can."""
+    """K with this diagonal, in place if the library can."""
     if is_numpy(K):
         K.flat[:: K.shape[0] + 1] = values
         return K
@@ -59,14 +59,14 @@ def set_diagonal(K: Array, values: Array) -> Array:
 def matmul(A: Any, B: Any) -> Array:
     """A B as a dense array, for dense or sparse factors.
 
-    NumPy and SciPy each bring a BLAS with threads of its own, and those of one spin for a tenth of a second after a
-    product while the other wants the cores; so large products go where the factorisations are, to SciPy's.
+    NumPy and SciPy each have a BLAS with its own threads, which spin for a tenth of a second after a product and block
+    the cores for the other; large products therefore use SciPy, as factorisations do.
     """
     if isinstance(A, np.ndarray) and isinstance(B, np.ndarray) and A.ndim == B.ndim == 2:
         if A.dtype == B.dtype == np.float64 and A.size * B.shape[1] > 1 << 16:
             from scipy.linalg.blas import dgemm
 
-            # (A B)ᵀ = Bᵀ Aᵀ in Fortran order is A B in C order, and no factor is copied.
+            # (A B)ᵀ = Bᵀ Aᵀ in Fortran order is A B in C order, without copies of the factors.
             b, trans_b = (B.T, 0) if B.flags.c_contiguous else (B, 1)
             a, trans_a = (A.T, 0) if A.flags.c_contiguous else (A, 1)
             return dgemm(1.0, b, a, trans_a=trans_b, trans_b=trans_a).T
@@ -80,7 +80,7 @@ def matmul(A: Any, B: Any) -> Array:
 def gemm(R: Any, S: Any) -> Array:
     """R Sᵀ as a dense array, for dense or sparse factors."""
     if R.shape[1] != S.shape[1]:
-        raise ValueError(f"Objects have {R.shape[1]} features here and {S.shape[1]} there; they must have as many.")
+        raise ValueError(f"Objects have {R.shape[1]} features here and {S.shape[1]} there; they must be equal.")
     return matmul(R, S.T)
 
 
@@ -122,7 +122,7 @@ def smallest_k(values: Array, k: int) -> Array:
     columns = np.sort(np.argpartition(values, k - 1, axis=1)[:, :k], axis=1)
     picked = np.take_along_axis(values, columns, axis=1)
     threshold = picked.max(axis=1, keepdims=True)
-    # Where entries left out tie with the last one picked, position decides.
+    # Ties with the last selected entry are broken by position.
     tied = (values == threshold).sum(axis=1) > (picked == threshold).sum(axis=1)
     for row in np.flatnonzero(tied):
         columns[row] = np.sort(np.argsort(values[row], kind="stable")[:k])

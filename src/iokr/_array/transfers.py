@@ -1,4 +1,4 @@
-"""Arrays from the host to a torch device, the next ones while those before are worked on."""
+"""Copies of arrays from the host to a torch device, ahead of their use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from iokr._array.namespaces import Array, is_array, is_numpy
 
 
 def torch_device(device: Any) -> Any:
-    """A device of torch that is there, by its name."""
+    """An existing device of torch, by its name."""
     try:
         import torch
     except ImportError:
@@ -33,10 +33,10 @@ def torch_device(device: Any) -> Any:
 
 
 def ahead(items: Iterable[Any], device: Any) -> Iterator[Any]:
-    """Each item, a tuple whose first two members are arrays, with those on a torch device; the next is on its way.
+    """Each item, a tuple whose first two members are arrays, with these on a device; the next item is copied meanwhile.
 
-    A thread of its own asks for the next item and copies it, on CUDA through page-locked memory and on a stream of its
-    own, while the caller works on the one before.
+    A separate thread fetches the next item and copies it, on CUDA through page-locked memory and on a separate stream,
+    while the caller processes the item before.
     """
     moving, source = _Mover(torch_device(device)), iter(items)
 
@@ -54,7 +54,7 @@ def ahead(items: Iterable[Any], device: Any) -> Iterator[Any]:
 
 
 class _Mover:
-    """Copies the arrays of an item; `hand_over` is called by whoever is going to use them."""
+    """Copies the arrays of an item; the user of the arrays calls `hand_over`."""
 
     def __init__(self, device: Any) -> None:
         self.torch: Any = import_module("torch")
@@ -64,18 +64,18 @@ class _Mover:
 
     def __call__(self, item: Any) -> Any:
         if not isinstance(item, (tuple, list)) or len(item) not in (2, 3):
-            return item  # which the caller refuses
+            return item  # the caller raises for it
         if self.stream is None:
             return (*(self._plain(x) for x in item[:2]), *item[2:])
         with self.torch.cuda.stream(self.stream):
             moved = tuple(self._through_locked(k, x) for k, x in enumerate(item[:2]))
-            self.stream.synchronize()  # in this thread: nobody waits but the next copy
+            self.stream.synchronize()  # in this thread: only the next copy waits
         return (*moved, *item[2:])
 
     def hand_over(self, item: Any) -> None:
         if self.stream is not None and isinstance(item, tuple):
             for x in item[:2]:
-                if is_torch_array(x):  # its memory is not given away before those who use it now are done
+                if is_torch_array(x):  # its memory is not reused before its current uses end
                     x.record_stream(self.torch.cuda.current_stream(self.device))
 
     def _plain(self, x: Any) -> Array:

@@ -1,1 +1,1 @@
-"""Checks of user input, in one voice."""
+"""Checks of user input."""

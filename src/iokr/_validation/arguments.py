@@ -1,4 +1,4 @@
-"""Checks of user input and their messages, in one voice: what must hold, what came, what to do."""
+"""Checks of user input; messages say what must hold, what was given and what to do."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ C = TypeVar("C", bound=Component)
 
 _HUGE = float(np.finfo(np.float64).max)
 _TINY = float(np.finfo(np.float64).tiny)
-_TINIEST = math.sqrt(_TINY) / float(np.finfo(np.float64).eps)  # relative errors of eps have squares, too
+_TINIEST = math.sqrt(_TINY) / float(
+    np.finfo(np.float64).eps
+)  # squares of relative errors of eps do not underflow, either
 _INDEX = int(np.iinfo(np.int64).max)
 _ADVICE = dict.fromkeys(("X", "X_unlabeled"), "; for other objects choose a `kernel` that takes them")
 _ADVICE |= dict.fromkeys(("y", "candidates"), "; for other objects choose an `output_kernel` that takes them")
@@ -73,14 +75,14 @@ def check_number(value: Any, name: str, *, minimum: float = -math.inf, strict: b
     try:
         number = float(value)
     except OverflowError:
-        raise ValueError(f"`{name}` must be {wanted}, got one beyond {_HUGE:.2g}, which floats end at.") from None
+        raise ValueError(f"`{name}` must be {wanted}, got one above {_HUGE:.2g}, the largest float.") from None
     if not math.isfinite(number) or number < minimum or (strict and number == minimum):
         raise ValueError(f"`{name}` must be {wanted}, got {value!r}.")
     return number
 
 
 def _plain(value: Any, kind: type) -> bool:
-    """Whether it is a number of this kind, and no truth value and no duration, which Python and NumPy take for one."""
+    """Whether a value is a number of this kind; booleans and durations are not, unlike for `isinstance`."""
     return isinstance(value, kind) and not isinstance(value, (bool, np.timedelta64))
 
 
@@ -97,7 +99,7 @@ def check_integer(value: Any, name: str, *, minimum: int) -> int:
 
 
 def check_stops(tol: Any, max_iter: Any, default: int) -> tuple[float, int]:
-    """`tol` > 0 and `max_iter` ≥ 1 of an iteration, where None is `default`."""
+    """`tol` > 0 and `max_iter` ≥ 1 of an iteration, `default` for None."""
     limit = default if max_iter is None else check_integer(max_iter, "max_iter", minimum=1)
     return check_number(tol, "tol", minimum=0.0, strict=True), limit
 
@@ -120,7 +122,7 @@ def check_component(value: Any, kind: type[C], name: str, folder: str) -> C:
 
 
 def check_random(random_state: Any) -> np.random.RandomState:
-    """The draws that a seed, None or a `RandomState` means."""
+    """The `RandomState` of a seed, None or a `RandomState`."""
     from sklearn.utils import check_random_state
 
     if isinstance(random_state, Integral) and not 0 <= int(random_state) < 2**32:
@@ -129,7 +131,7 @@ def check_random(random_state: Any) -> np.random.RandomState:
 
 
 def check_same_length(X: Any, Y: Any, x: str = "X", y: str = "y") -> int:
-    """As many objects in `X` as in `Y`, and at least one."""
+    """The number of objects in `X`, which must be that in `Y` and at least one."""
     n, m = n_objects(X, x), n_objects(Y, y)
     if n != m:
         raise ValueError(f"{x} has {n} objects but {y} has {m}; they must have the same length.")
@@ -139,11 +141,11 @@ def check_same_length(X: Any, Y: Any, x: str = "X", y: str = "y") -> int:
 
 
 def check_home(R: Any, S: Any, what: str) -> None:
-    """Objects of one library and on one device; what is no array, as lists and tables, becomes NumPy's."""
+    """Raise unless objects are of one library and device; lists and tables count as NumPy."""
     a, b = (A if is_array(A) and not is_sparse(A) else np.empty(0) for A in (R, S))
     if not same_home(a, b):
         kinds = f"{type(a).__name__} and {type(b).__name__}"
-        raise TypeError(f"{what} are in different libraries or devices, {kinds}; nothing is moved: convert one.")
+        raise TypeError(f"{what} are in different libraries or on different devices, {kinds}; convert one of them.")
 
 
 _TRUSTED: ContextVar[tuple[Any, ...]] = ContextVar("trusted", default=())
@@ -167,13 +169,13 @@ def check_vectors(X: Any, name: str = "X", *, sparse: bool = True, missing: bool
         X = read(X, matrix=True)
     if is_sparse(X):
         if not sparse:
-            raise TypeError(f"`{name}` is sparse, which this formula cannot use; pass `{name}.toarray()`.")
+            raise TypeError(f"`{name}` must be dense, got a sparse matrix; pass `{name}.toarray()`.")
         if X.dtype.kind == "c":
             raise ValueError(f"Complex data not supported: `{name}` must be real.")
         X = X.tocsr().astype(np.float64)
         if X.ndim != 2:
             raise ValueError(f"`{name}` must be a matrix with a row per object, got shape {X.shape}.")
-        if not X.has_canonical_format:  # an entry may be stored in parts
+        if not X.has_canonical_format:  # duplicate entries are summed
             X.sum_duplicates()
         _check_finite(X.data, name, missing)
         return X
@@ -228,7 +230,7 @@ def _numeric(X: np.ndarray, name: str, wanted: str = "be a matrix of numbers") -
 
 def _check_finite(X: Array, name: str, missing: bool) -> None:
     xp = array_namespace(X)
-    # One pass: a sum is finite unless some entry is not (or the sum overflows, which the second look settles).
+    # One pass: a sum is finite unless some entry is not, or the sum overflows, which a second pass checks.
     if X.size if is_numpy(X) else math.prod(X.shape):
         with unwarned():
             total = float(xp.sum(X))
@@ -252,11 +254,11 @@ def check_weight(weight: Any, n: int, like: Any) -> np.ndarray | None:
     if w.shape[0] != n:
         raise ValueError(f"`sample_weight` has {w.shape[0]} entries but X has {n} objects; it needs one each.")
     if not np.all(np.isfinite(w)) or np.any(w < 0):
-        raise ValueError("`sample_weight` must hold finite numbers of at least 0; drop rows with other weights.")
+        raise ValueError("`sample_weight` must be finite numbers of at least 0; drop rows with other weights.")
     if np.any((w > 0) & (w < _TINY)):
         raise ValueError(
-            f"`sample_weight` holds {w[(w > 0) & (w < _TINY)][0]:.3g}, which cannot be divided by; weights are zero or "
-            f"at least {_TINY:.2g}: scale them all, or set such ones to zero."
+            f"`sample_weight` holds {w[(w > 0) & (w < _TINY)][0]:.3g}, whose inverse overflows; weights are zero or "
+            f"at least {_TINY:.2g}: scale all weights, or set such ones to zero."
         )
     with unwarned():
         if not np.isfinite(w.sum()):
@@ -267,9 +269,9 @@ def check_weight(weight: Any, n: int, like: Any) -> np.ndarray | None:
 
 
 def check_groups(groups: Any, n: int, name: str = "groups", rows: str = "X", *, several: bool = False) -> np.ndarray:
-    """Which of the distinct groups each of n rows belongs to, whole numbers from 0 in the order of first sight.
+    """Which of the distinct groups each of n rows belongs to, integers from 0 in order of appearance.
 
-    With `several`, for choices by what is left when a group leaves, one group alone is refused.
+    With `several`, for leave-group-out errors, there must be at least two groups.
     """
     m = n_objects(groups, name)
     if len(getattr(groups, "shape", (m,))) != 1:
@@ -280,10 +282,10 @@ def check_groups(groups: Any, n: int, name: str = "groups", rows: str = "X", *, 
         names = keys(groups)
     nothing = next((i for i, k in enumerate(names) if k is None or k in (key(np.nan), key(np.datetime64("NaT")))), None)
     if nothing is not None:
-        raise ValueError(f"`{name}` has no group for row {nothing}; give each such row a group of its own.")
+        raise ValueError(f"`{name}` has no group for row {nothing}; give each such row its own group.")
     found = distinct(names)[1]
     if several and len(found) and not np.any(found):
-        raise ValueError(f"`{name}` has one group for all rows: nothing is left to learn from without it; give more.")
+        raise ValueError(f"`{name}` has one group for all rows: at least two groups are needed.")
     return found
 
 
@@ -297,12 +299,14 @@ def check_numbers(values: Any, name: str) -> np.ndarray:
         if isinstance(values, (str, bytes, Mapping)) or not (
             hasattr(values, "__len__") or hasattr(values, "__array__") or isinstance(values, Real)
         ):
-            raise TypeError(f"`{name}` must hold numbers, got {values!r:.60}.")
+            raise TypeError(f"`{name}` must be numbers, got {values!r:.60}.")
         try:
             values = np.asarray(values)
         except ValueError:
-            raise ValueError(f"`{name}` must hold numbers, a list or rows of equal length; some differ.") from None
-    return _numeric(to_numpy(values), name, "hold numbers").astype(np.float64)
+            raise ValueError(
+                f"`{name}` must be numbers, a list or rows of equal length; some lengths differ."
+            ) from None
+    return _numeric(to_numpy(values), name, "be numbers").astype(np.float64)
 
 
 def check_whole(values: np.ndarray, requirement: str) -> np.ndarray:
@@ -331,18 +335,18 @@ def check_mask(mask: Any, name: str, shape: tuple[int, ...]) -> np.ndarray:
     """True and False, or ones and zeros, of this shape."""
     values = check_numbers(mask, name)
     if values.shape != shape:
-        raise ValueError(f"`{name}` has shape {values.shape} but needs {shape}, a True or False for each entry.")
+        raise ValueError(f"`{name}` has shape {values.shape} but needs {shape}, True or False for each entry.")
     if not np.all((values == 0) | (values == 1)):
         odd = values[(values != 0) & (values != 1)].flat[0]
-        raise ValueError(f"`{name}` must hold True and False, or ones and zeros, got {odd:g}; write a condition.")
+        raise ValueError(f"`{name}` must be True and False, or ones and zeros, got {odd:g}.")
     return np.asarray(values == 1)
 
 
 def check_folds(
     cv: Any, n: int, y: Any = None, groups: Any = None, *, classifier: bool = False
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """(train, test), row numbers, of each fold that `cv` means: a number, a splitter, or such pairs themselves."""
-    from sklearn.model_selection import check_cv  # brings half of scikit-learn
+    """(train, test), row numbers, of each fold of `cv`: a number of folds, a splitter, or such pairs."""
+    from sklearn.model_selection import check_cv  # imports much of scikit-learn
 
     wanted = "`cv` must be a number of folds, a splitter, or pairs (train, test) of row numbers"
     if cv is None or isinstance(cv, Integral) or hasattr(cv, "split"):
@@ -362,15 +366,15 @@ def check_folds(
             if rows.ndim != 1 or not rows.size or rows.dtype.kind not in "biu":
                 raise ValueError(f"{wanted}, but a part of a fold is {rows!r:.60}.")
             if len(rows) != n if rows.dtype.kind == "b" else (int(rows.min()) < -n or int(rows.max()) >= n):
-                raise ValueError(f"{wanted}, but a fold names others than the {n} rows.")
+                raise ValueError(f"{wanted}, but a fold contains row numbers outside of the {n} rows.")
         splits.append(tuple(np.arange(n)[rows] for rows in (train, test)))
     if not splits:
-        raise ValueError(f"{wanted}, but it gives no fold.")
+        raise ValueError(f"{wanted}, but it has no folds.")
     return splits
 
 
 def check_not_tiny(values: Array, name: str) -> None:
-    """Refuse numbers of which some are not zero, and whose squares all lose digits to underflow; dense or sparse."""
+    """Raise for dense or sparse numbers that are not all zero, and whose squares all lose digits by underflow."""
     values = values.data if is_sparse(values) else values
     xp = array_namespace(values)
     largest = float(xp.max(xp.abs(values))) if math.prod(values.shape) else 0.0
@@ -382,9 +386,9 @@ def check_not_tiny(values: Array, name: str) -> None:
 
 
 def check_computed(values: Array, kind: str = "Object", what: str = "k(x, x)", *, room: float = 1.0) -> Array:
-    """`values`, a number or a row of numbers for each object; one for which they overflow is refused by its number.
+    """`values`, a number or a row of numbers for each object, if `room` times them is finite.
 
-    So is one for which `room` times them would.
+    The error gives the number of the first object for which it is not.
     """
     xp = array_namespace(values)
     with unwarned():

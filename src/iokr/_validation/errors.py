@@ -1,4 +1,4 @@
-"""Errors that name the object, and the argument that holds it."""
+"""Errors that name an object and its argument."""
 
 from __future__ import annotations
 

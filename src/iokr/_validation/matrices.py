@@ -1,4 +1,4 @@
-"""Symmetric matrices and those without negative eigenvalues, checked."""
+"""Checks of symmetric and of positive semi-definite matrices."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def check_symmetric(K: Array, name: str) -> Array:
     if gap > _TOL * size:
         raise ValueError(
             f"`{name}` must be symmetric, but entries across the diagonal differ by up to {gap:.3g}; "
-            f"pass `({name} + {name}.T) / 2` if that is what you mean."
+            f"pass `({name} + {name}.T) / 2` to symmetrise it."
         )
     return K if gap == 0 else (K + K.T) / 2
 

@@ -1,4 +1,4 @@
-"""Linear maps that kernels return; how a Gram matrix is stored is a detail of this folder."""
+"""Linear maps that kernels return, for all ways of storing a Gram matrix."""
 
 from typing import TYPE_CHECKING
 

@@ -17,8 +17,8 @@ __all__ = ["Gram"]
 class Gram(ABC):
     """C ↦ G C: row i is Σ_j 𝒦(x_i, z_j) c_j.
 
-    A kernel 𝒦 = k A that separates has a scalar part `K` and an `operator`. One that does not has no operator and
-    no `K`, but `flat`, all of it as an (Nd, Nd) matrix. Where `products_only`, no matrix can be had, only G @ C.
+    A kernel 𝒦 = k A that separates has a scalar part `K` and an `operator`. Others have no operator and no `K`, but
+    `flat`, the whole (Nd, Nd) matrix. With `products_only` there is no matrix, only G @ C.
 
     Examples
     --------
@@ -35,14 +35,14 @@ class Gram(ABC):
     K: ScalarGram  # that of the scalar kernel k
     size: int  # rows of the matrix that a dense solver factors: N, or Nd for a kernel that does not separate
     operator: OutputOperator | None  # A of 𝒦 = k A, None for a kernel that does not separate
-    factor: Array | None = None  # Φ (n, p) with K = Φ Φᵀ, where the scalar kernel has such features
-    products_only: bool = False  # whether G @ C is all that there is
+    factor: Array | None = None  # Φ (n, p) with K = Φ Φᵀ, if the scalar kernel has such features
+    products_only: bool = False  # whether only G @ C can be computed
     prefers_products: bool = False  # whether a few dozen products cost less than the matrix and its factor
 
     @property
     def flat(self) -> ScalarGram:
         """The (Nd, Md) matrix of a kernel without operator, a block 𝒦(x_i, z_j) at a time. May be overridden."""
-        raise ValueError(f"{self!r} is no matrix of blocks; its scalar part is `K`.")
+        raise ValueError(f"{self!r} is not a matrix of blocks; its scalar part is `K`.")
 
     @abstractmethod
     def diagonal(self) -> Array:

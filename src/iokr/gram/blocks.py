@@ -15,7 +15,7 @@ from iokr.gram.scalar import ScalarGram
 
 __all__ = ["BlockGram", "SumGram"]
 
-_PANEL = 1 << 22  # numbers evaluated at a time in a product
+_PANEL = 1 << 22  # numbers that a product evaluates at a time
 
 
 class _Unseparated(Gram):
@@ -26,15 +26,15 @@ class _Unseparated(Gram):
 
     @property
     def K(self) -> ScalarGram:  # type: ignore[override]
-        """There is none."""
+        """Raises: there is none."""
         raise ValueError(
-            "A kernel that does not separate into k(x, z) A has no scalar Gram matrix, from which a graph of the "
-            "points could be made; give the penalty: `Given(weight, matrix)`."
+            "A kernel that does not separate into k(x, z) A has no scalar Gram matrix to make a graph of the "
+            "points from; give the penalty: `Given(weight, matrix)`."
         )
 
     @cached_property
     def flat(self) -> _Matrix:
-        """The matrix with block (i, j) = 𝒦(x_i, z_j), point-major; evaluated once, when it is first needed."""
+        """The matrix with block (i, j) = 𝒦(x_i, z_j), point-major; evaluated at the first use."""
         return _Matrix(self._evaluate, self.shape[0] * self.dim, self.shape[1] * self.dim)
 
     @abstractmethod
@@ -43,21 +43,21 @@ class _Unseparated(Gram):
 
 
 class _Matrix(ScalarGram):
-    """A ScalarGram whose objects are the rows of an (n, m) matrix that a function gives, all of it at once."""
+    """A ScalarGram on the rows of an (n, m) matrix, evaluated as a whole by a function."""
 
     def __init__(self, evaluate: Callable[[], Array], n: int, m: int) -> None:
         super().__init__(lambda R, S: evaluate(), np.arange(n), None if n == m else np.arange(m))
 
     @property
     def stored(self) -> bool:
-        """Whether the matrix is there."""
+        """Whether the matrix has been evaluated."""
         return self._kept is not None
 
     def _evaluate(self, *, mirror: bool) -> Array:
         return self._block(self._R, self._S)
 
     def packed(self, scale: Array | None = None, *, single: bool = False) -> Packed:
-        """All of it at once, in full."""
+        """The whole matrix."""
         return self._packed_whole(scale)
 
     def rows(self, index: Any) -> Array:
@@ -76,7 +76,7 @@ def kronecker(K: Array, A: Array) -> Array:
 
 
 class BlockGram(_Unseparated):
-    """(G C)_i = Σ_j 𝒦(x_i, z_j) c_j from a function that gives arrays of blocks.
+    """(G C)_i = Σ_j 𝒦(x_i, z_j) c_j from a function that returns arrays of blocks.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class BlockGram(_Unseparated):
         return BlockGram(self._block, take_rows(self._R, rows), None, self.dim)
 
     def _panels(self) -> Any:
-        """(rows, matrix of these rows), a few points at a time."""
+        """(rows, matrix of these rows), some points at a time."""
         n, m = self.shape
         S = self._R if self._S is None else self._S
         for rows in blocks(n, max(1, _PANEL // max(1, m * self.dim**2))):
@@ -146,7 +146,7 @@ class SumGram(_Unseparated):
     Parameters
     ----------
     terms : sequence of Gram
-        Of one shape; scalar ones stand for k·I.
+        Of one shape; scalar ones are k·I.
     dim : int
         d.
 

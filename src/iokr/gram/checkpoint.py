@@ -1,4 +1,4 @@
-"""Moments that are known already, kept in a folder: a fit that was interrupted takes them up again."""
+"""Moments of chunks in a folder, from which an interrupted fit continues."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _NAMES = ("G", "B", "s", "n", "weight", "left")
 
 
 def fingerprint(*parts: Any) -> str:
-    """A hash of what a chunk's moments depend on besides its rows: kernel, landmarks, outputs, the list of chunks."""
+    """A hash of everything that moments of a chunk depend on except its rows: kernel, landmarks, outputs, chunks."""
     return str(joblib.hash(parts))
 
 
 class Checkpoint:
-    """A folder with a manifest and a file of moments for each number, each whole or not there.
+    """A folder with a manifest and a file of moments for each chunk, written atomically.
 
     Parameters
     ----------
     folder : path
-        Made where it is not there; one that holds another fit is refused.
+        Created if it does not exist; raises if it belongs to another fit.
     manifest : str
-        What the fit is, as `fingerprint` says it.
+        The `fingerprint` of the fit.
 
     Examples
     --------
@@ -60,12 +60,12 @@ class Checkpoint:
                 found = None
             if found != manifest:
                 raise ValueError(
-                    f"`checkpoint` {str(self.folder)!r} holds the moments of another fit (other data, kernel, "
-                    "landmarks or chunks); give each fit a folder of its own, or empty this one."
+                    f"`checkpoint` {str(self.folder)!r} contains the moments of another fit (other data, kernel, "
+                    "landmarks or chunks); use a separate folder for each fit, or empty this one."
                 )
         elif any(self.folder.iterdir()):
             raise ValueError(
-                f"`checkpoint` {str(self.folder)!r} holds other files; give an empty folder, or a new one."
+                f"`checkpoint` {str(self.folder)!r} contains other files; use an empty folder, or a new one."
             )
         else:
             with write_atomically(path) as file:
@@ -75,13 +75,13 @@ class Checkpoint:
         return self.folder / f"{number:08d}.npz"
 
     def save(self, number: int, moments: Moments) -> None:
-        """Keep the moments of a chunk."""
+        """Write the moments of a chunk."""
         values: dict[str, Any] = {name: to_numpy(getattr(moments, name)) for name in _NAMES}
         with write_atomically(self._path(number)) as file:
             np.savez(file, **values)
 
     def load(self, number: int) -> Moments | None:
-        """Those of a chunk, None where they are not known yet."""
+        """The moments of a chunk, None if they are not there."""
         path = self._path(number)
         if not path.exists():
             return None

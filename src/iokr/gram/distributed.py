@@ -1,7 +1,7 @@
-"""Dask arrays: a task for each chunk, a tree of sums, lazy answers, candidates in shards. The only module with Dask.
+"""Dask arrays: a task for each chunk, trees of sums, lazy results, sharded candidates. The only module with Dask.
 
-Tasks are functions of this package, pure, with their number: a chunk is computed again when its worker dies, to the
-same bits on the same kind of processor, and counted once. Nothing is scattered.
+Tasks are pure functions of this package, with their number: when a worker dies its chunk is computed again, to the same
+bits on the same kind of processor, and counted once. Nothing is scattered.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ __all__ = ["DaskSource", "lazy_answer", "rank_shards"]
 
 _FAN_IN = 4
 _RETRIES = 5
-_FAILURES = 50  # workers that may die while a task waits on them
-_SAMPLED = 16  # blocks that landmarks are drawn from, at most
+_FAILURES = 50  # workers that may die while a task waits for them
+_SAMPLED = 16  # largest number of blocks that landmarks are drawn from
 
 
 def _import_dask() -> Any:
@@ -34,7 +34,7 @@ def _import_dask() -> Any:
 
 
 def _client() -> Any:
-    """The active client of `distributed`, None without one: then Dask's own scheduler computes."""
+    """The active client of `distributed`, or None: then Dask's own scheduler computes."""
     try:
         from distributed import default_client
 
@@ -47,19 +47,19 @@ def _compute(*tasks: Any) -> list[Any]:
     client = _client()
     if client is None:
         return list(_import_dask().compute(*tasks))
-    with suppress(Exception):  # a scheduler that cannot be asked keeps its own limit
+    with suppress(Exception):  # a scheduler that does not answer keeps its own limit
         client.run_on_scheduler(_be_patient)
     futures = client.compute(list(tasks), retries=_RETRIES)
     return list(client.gather(futures))
 
 
 def _be_patient(dask_scheduler: Any = None) -> None:
-    """A task that merely waited on workers that died is not suspicious yet."""
+    """Allow a task more deaths of workers that it waited for."""
     dask_scheduler.allowed_failures = max(dask_scheduler.allowed_failures, _FAILURES)
 
 
 def _own_threads() -> Any:
-    """BLAS has the threads of the worker."""
+    """Give BLAS as many threads as the worker has."""
     try:
         from distributed import get_worker
         from threadpoolctl import threadpool_limits
@@ -70,7 +70,7 @@ def _own_threads() -> Any:
 
 
 class DaskSource:
-    """X and y as Dask arrays, chunked by rows alike.
+    """X and y as Dask arrays with the same chunks of rows.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class DaskSource:
             raise ValueError("This estimator requires y to be passed, but the target y is None.")
         if not isinstance(y, da.Array):
             raise TypeError(
-                f"With a Dask array as X `y` must be one, too, got {type(y).__name__}; use "
+                f"If X is a Dask array, `y` must be one, too, got {type(y).__name__}; use "
                 "`dask.array.from_array(y, chunks=X.chunks[0])`."
             )
         if X.ndim != 2 or X.numblocks[1] != 1:
@@ -111,7 +111,7 @@ class DaskSource:
         return list(zip(X, self.y.to_delayed().ravel(), strict=True))
 
     def sample(self, size: int) -> tuple[np.ndarray, np.ndarray, None]:
-        """(X, y, None): rows of at most 16 chunks, spread evenly, drawn by seeds from the numbers of the chunks."""
+        """(X, y, None): rows drawn from at most 16 evenly spaced chunks, with their numbers as seeds."""
         numbers = np.unique(np.linspace(0, len(self.sizes) - 1, _SAMPLED).astype(int))
         each = -(-size // len(numbers))
         blocks, delayed = self._blocks(), _import_dask().delayed
@@ -134,7 +134,7 @@ class DaskSource:
         delayed = _import_dask().delayed
         manifest = fingerprint(function, self.sizes) if checkpoint is not None else ""
         kept = None if checkpoint is None else Checkpoint(checkpoint, manifest)
-        shared = delayed(function, pure=True, traverse=False)  # in the graph, so that it survives its holder
+        shared = delayed(function, pure=True, traverse=False)  # in the graph, so that the scheduler keeps it
         levels: list[list[Any]] = [[] for _ in range(folds)]
         for number, (X, y) in enumerate(self._blocks()):
             if kept is not None and kept.load(number) is not None:
@@ -153,7 +153,7 @@ class DaskSource:
         return found
 
     def _check_workers(self, width: int) -> None:
-        """Refuse a chunk that takes more than half the memory of the smallest worker."""
+        """Raise if a chunk needs more than half the memory of the smallest worker."""
         client = _client()
         if client is None:
             return
@@ -164,12 +164,12 @@ class DaskSource:
         needed = 8.0 * (rows * (p + q + 2 * width) + width**2)
         if smallest and needed > smallest / 2:
             fitting = int((smallest / 2 / 8 - width**2) / (p + q + 2 * width))
-            advice = (
-                f"`X.rechunk({{0: {fitting}}})`" if fitting > 0 else "a smaller `rank`, or workers with more memory"
-            )
+            advice = "a smaller `n_components`, or workers with more memory"
+            if fitting > 0:
+                advice = f"`X.rechunk({{0: {fitting}}})`"
             raise MemoryError(
                 f"A chunk of {rows} rows needs about {human_bytes(needed)} on a worker, more than half of the "
-                f"{human_bytes(smallest)} that the smallest has; use {advice}."
+                f"{human_bytes(smallest)} of the smallest; use {advice}."
             )
 
 
@@ -181,7 +181,7 @@ def _drawn(number: int, X: Any, y: Any, count: int) -> tuple[np.ndarray, np.ndar
 
 
 def _chunk(function: Any, number: int, X: Any, y: Any, place: tuple[str, str] | None) -> Any:
-    """The work on a chunk; with a place, what it gives is kept there."""
+    """The work on a chunk; its result is written to a place, if given."""
     kept = None if place is None else Checkpoint(*place)
     known = None if kept is None else kept.load(number)
     if known is not None:
@@ -194,12 +194,12 @@ def _chunk(function: Any, number: int, X: Any, y: Any, place: tuple[str, str] | 
 
 
 def _known(folder: str, manifest: str, number: int) -> Any:
-    """What was kept of a chunk."""
+    """The result of a chunk from its place."""
     return Checkpoint(folder, manifest).load(number)
 
 
 def _sum(parts: list[Any]) -> Any:
-    """From the first to the last."""
+    """The sum, from the first to the last."""
     total = parts[0]
     for part in parts[1:]:
         total = total + part
@@ -207,7 +207,7 @@ def _sum(parts: list[Any]) -> Any:
 
 
 def lazy_answer(X: Any, function: Callable[[Any], Any]) -> Any:
-    """`function` of each chunk of rows, a lazy Dask array; what one row gives says its form."""
+    """`function` of each chunk of rows, a lazy Dask array; its form is that for one row."""
     if X.ndim != 2 or X.numblocks[1] != 1:
         raise ValueError("`X` must be a matrix in one chunk of columns; use `X.rechunk({1: -1})`.")
     form = function(np.zeros((1, int(X.shape[1])), dtype=X.dtype))
@@ -245,7 +245,7 @@ def rank_shards(
 
 
 def _shard(rank: Any, candidates: Any, start: int) -> tuple[np.ndarray, np.ndarray]:
-    """The best of a shard, by their numbers among all."""
+    """The best of a shard, by their numbers among all candidates."""
     with _own_threads():
         index, values = rank(candidates)
     return np.asarray(index) + start, np.asarray(values)

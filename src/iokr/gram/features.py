@@ -1,4 +1,4 @@
-"""K = Φ Φᵀ with fewer features than objects: products and factorisations on Φ, never on K."""
+"""K = Φ Φᵀ with fewer features than objects: products and factorisations by Φ, without K."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["FeatureGram", "is_thin"]
 
 
 def is_thin(R: Any, S: Any = None, width: int | None = None) -> bool:
-    """Whether dense features are fewer than the objects that a fit has, those of S where there are two sets."""
+    """Whether features are dense and fewer than the objects of a fit, which are those of S if there are two sets."""
     other = R if S is None else S
     if not is_array(R) or not is_array(other) or R.ndim != 2:
         return False
@@ -22,7 +22,7 @@ def is_thin(R: Any, S: Any = None, width: int | None = None) -> bool:
 class FeatureGram(ScalarGram):
     """K_ij = ⟨φ_i, χ_j⟩ from the rows φ_i of R and χ_j of S, p numbers each.
 
-    `factor` is Φ = R when the matrix is symmetric: solvers for which n × n is too much work on it.
+    `factor` is Φ = R if the matrix is symmetric, for solvers without an n × n matrix.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""G = ΦᵀΦ, B = ΦᵀΨ, s = ‖Ψ‖²: all that a quadratic fit needs to know of its rows; they add."""
+"""G = ΦᵀΦ, B = ΦᵀΨ, s = ‖Ψ‖²: additive moments of rows, sufficient for a quadratic fit."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from iokr._array import (
 
 __all__ = ["ROWS", "Moments", "chunk_rows", "moments_of", "squares", "total"]
 
-ROWS = 16_384  # of a chunk of a stream, by default
+ROWS = 16_384  # rows of a chunk of a stream, by default
 _CHUNK, _ON_CUDA = 1 << 22, 1 << 26  # numbers of a chunk of features: 32 MB, and 512 MB on a CUDA device
 _EPS = float(np.finfo(np.float64).eps)
 
 
 def chunk_rows(width: int, like: Array) -> int:
-    """Rows of that width that are taken at a time, where `like` lives."""
+    """Rows of this width that are processed at a time on the device of `like`."""
     return max(256, (_ON_CUDA if is_cuda(like) else _CHUNK) // max(width, 1))
 
 
@@ -44,7 +44,7 @@ def squares(Phi: Array) -> Array:
     from scipy.linalg.blas import dsyrk
 
     rows = Phi.T if Phi.flags.c_contiguous else np.ascontiguousarray(Phi).T
-    G = dsyrk(1.0, rows, lower=1).T  # in C order the other triangle
+    G = dsyrk(1.0, rows, lower=1).T  # the other triangle, in C order
     mirror_upper(G, np.diagonal(G).copy())
     return G
 
@@ -53,7 +53,7 @@ def squares(Phi: Array) -> Array:
 class Moments:
     """G = ΦᵀWΦ (r, r), B = ΦᵀWΨ (r, q), s = Σ w_i‖ψ_i‖², of n rows with weights that sum to `weight`.
 
-    `left` is Σ w_i (‖ψ(y_i)‖² − ‖z_i‖²), what coordinates z of an output kernel lack.
+    `left` is Σ w_i (‖ψ(y_i)‖² − ‖z_i‖²), the part of the outputs outside their coordinates z.
 
     Examples
     --------
@@ -85,12 +85,12 @@ class Moments:
         )
 
     def error(self, D: Array) -> float:
-        """Σ w_i ‖ψ_i − Dᵀφ_i‖² = s − 2⟨D, B⟩ + ⟨D, G D⟩, right to eps·s."""
+        """Σ w_i ‖ψ_i − Dᵀφ_i‖² = s − 2⟨D, B⟩ + ⟨D, G D⟩, to within eps·s."""
         xp = array_namespace(self.G)
         return max(0.0, self.s - 2 * float(xp.sum(D * self.B)) + float(xp.sum(D * matmul(self.G, D))))
 
     def rows(self) -> tuple[Array, Array]:
-        """Φ̃ (r′, r) and Ψ̃ (r′, q) with Φ̃ᵀΦ̃ = G and Φ̃ᵀΨ̃ = B: r′ ≤ r rows in place of n, for which every h is the same.
+        """Φ̃ (r′, r) and Ψ̃ (r′, q) with Φ̃ᵀΦ̃ = G and Φ̃ᵀΨ̃ = B: r′ ≤ r rows with the same h as the n rows.
 
         Φ̃ = diag(√ω)Qᵀ and Ψ̃ = diag(1/√ω)QᵀB with G = Q diag(ω) Qᵀ, without the ω that are 0 to rounding.
         """
@@ -103,9 +103,9 @@ class Moments:
         return root[:, None] * Q.T, matmul(Q.T, self.B) / root[:, None]
 
     def triangular_rows(self) -> tuple[Array, Array] | None:
-        """L and Ψ̃ = L⁻¹B with G = L Lᵀ: the rows of Lᵀ stand for all, too, at a tenth of the flops of `rows`.
+        """L and Ψ̃ = L⁻¹B with G = L Lᵀ: rows Lᵀ with the same h, too, at a tenth of the flops of `rows`.
 
-        None where a pivot is so small that L⁻¹ would lose half of the digits.
+        None if a pivot is so small that L⁻¹ would lose half of the digits.
         """
         xp = array_namespace(self.G)
         try:
@@ -127,7 +127,7 @@ def moments_of(Phi: Array, Psi: Array, weight: np.ndarray | None = None, left: f
             root = asarray_like(np.sqrt(weight[rows]), F)[:, None]
             F, P = root * F, root * P
         xp = array_namespace(F)
-        # The sum becomes a number at the end: until then a device need not be waited for.
+        # The sum is converted at the end, so that no chunk waits for the device.
         parts.append(Moments(squares(F), matmul(F.T, P), xp.sum(P * P), int(F.shape[0]), 0.0))
     found = total(parts)
     return Moments(found.G, found.B, float(found.s), n, float(n if weight is None else np.sum(weight)), left)

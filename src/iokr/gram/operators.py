@@ -1,4 +1,4 @@
-"""H ↦ H A: what a separable kernel 𝒦 = k A does to the outputs, with its spectrum."""
+"""H ↦ H A: the operator on the outputs of a separable kernel 𝒦 = k A, with its spectrum."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from iokr._array import Array, array_namespace, asarray_like, eigh, empty_like, 
 
 __all__ = ["IdentityMatrix", "Multiple", "Oblique", "OutputOperator", "Symmetric", "as_array", "as_operator"]
 
-_EQUAL = 32 * float(np.finfo(float).eps)  # eigenvalues closer than this times the largest are one
+_EQUAL = 32 * float(np.finfo(float).eps)  # eigenvalues whose difference is below this fraction of the largest are equal
 
 
 class IdentityMatrix:
-    """Ψ = I (n, n), known to be that: the targets of outputs that are weights on the training outputs.
+    """Ψ = I (n, n), the targets where coordinates are weights on the training outputs.
 
-    `like` says the library and the device; no n × n array is there before a solver asks for it.
+    Library and device are those of `like`; there is no n × n array until a solver asks for it.
     """
 
     def __init__(self, n: int, like: Array) -> None:
@@ -27,18 +27,18 @@ class IdentityMatrix:
 
 
 def as_array(Psi: Array | IdentityMatrix) -> Array:
-    """Ψ as an array, a new one where it is the identity."""
+    """Ψ as an array, a new one for the identity."""
     return eye_like(Psi.shape[0], Psi.like) if isinstance(Psi, IdentityMatrix) else Psi
 
 
 class OutputOperator(ABC):
     """A, symmetric positive semi-definite on the outputs: Ψ E decouples them, γ_j is the eigenvalue of column j.
 
-    A = E diag(γ) L with L = Eᵀ, or A = E L with L E = diag(γ) where A is `oblique`; E and L are None where A = aI.
-    The spectrum is computed when it is first needed, and kept.
+    A = E diag(γ) L with L = Eᵀ, or A = E L with L E = diag(γ) if A is `oblique`; E and L are None if A = aI. The
+    spectrum is computed at its first use.
     """
 
-    scale: float | None = None  # a of A = aI, None for any other A
+    scale: float | None = None  # a of A = aI, None for other A
     oblique: ClassVar[bool] = False  # the eigenvectors are not orthogonal, and coefficients contain A
     spectrum: tuple[np.ndarray, Array | None, Array | None]  # γ ascending (one for all where A = aI), E and L
 
@@ -54,7 +54,7 @@ class OutputOperator(ABC):
 
     @property
     def L(self) -> Array | None:
-        """Those on the left, a row each."""
+        """Left eigenvectors, a row each."""
         return self.spectrum[2]
 
     @abstractmethod
@@ -63,7 +63,7 @@ class OutputOperator(ABC):
 
     @abstractmethod
     def matrix(self, q: int, like: Array) -> Array:
-        """A (q, q), beside `like`."""
+        """A (q, q), on the device of `like`."""
 
     def rotate(self, Psi: Array | IdentityMatrix) -> Array:
         """Ψ E."""
@@ -77,7 +77,7 @@ class OutputOperator(ABC):
 
     @property
     def n_distinct(self) -> int:
-        """How many distinct eigenvalues there are."""
+        """The number of distinct eigenvalues."""
         return len(self.groups(len(self.gamma)))
 
     def groups(self, q: int) -> list[tuple[float, np.ndarray]]:
@@ -94,7 +94,7 @@ class OutputOperator(ABC):
 
 
 class Multiple(OutputOperator):
-    """A = aI, for any number of outputs: nothing is rotated."""
+    """A = aI, for any number of outputs."""
 
     n_distinct = 1
 
@@ -137,11 +137,10 @@ class Symmetric(OutputOperator):
 
 
 class Oblique(OutputOperator):
-    """A = E L, L E = diag(γ), in coordinates that are not orthonormal: weights on outputs known through their kernel.
+    """A = E L, L E = diag(γ), in coordinates that are not orthonormal: weights on implicit outputs.
 
-    On weights β of implicit outputs, h = Σ_i β_i ψ(y_i), an operator on F is no symmetric matrix. Its eigenvectors
-    E (columns) and L (rows) are then two sets; with B = C A in place of C nothing has to be divided by γ: h = K B.
-    γ (r,) is ascending and positive, E is (n, r), L is (r, n), and `sq_norms` are the ‖ψ(y_i)‖².
+    On weights β of implicit outputs, h = Σ_i β_i ψ(y_i), an operator on F is not a symmetric matrix, and its right and
+    left eigenvectors E (columns) and L (rows) differ; with B = C A instead of C no division by γ is needed: h = K B.
     """
 
     oblique = True
@@ -159,7 +158,7 @@ class Oblique(OutputOperator):
 
 
 def as_operator(A: Array) -> Multiple | Symmetric:
-    """The operator of a symmetric positive semi-definite matrix; A = aI only scales, whatever its size."""
+    """The operator of a symmetric positive semi-definite matrix; a `Multiple` if A = aI."""
     a = float(A[0, 0])
     isotropic = bool(array_namespace(A).all(a * eye_like(A.shape[0], A) == A))
     return Multiple(a) if isotropic else Symmetric(A)

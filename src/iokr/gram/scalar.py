@@ -29,10 +29,10 @@ from iokr.gram.operators import Multiple, OutputOperator
 
 __all__ = ["ScalarGram", "product_rows"]
 
-_TILE = 1 << 18  # entries of a panel, 2 MB, so that it stays in the cache between its passes
-_PANEL = 32  # rows of a panel at least
+_TILE = 1 << 18  # entries of a panel: 2 MB, which stay in the cache between passes
+_PANEL = 32  # smallest number of rows of a panel
 _PRODUCT = 1 << 24  # entries of the panel of rows in a product: 128 MB
-_DEVICE_ROWS = 8192  # rows of that panel on a device, while there is memory
+_DEVICE_ROWS = 8192  # rows of that panel on a device, if memory allows
 
 
 def product_rows(m: int, like: Array) -> int:
@@ -45,12 +45,11 @@ def product_rows(m: int, like: Array) -> int:
 
 
 class ScalarGram(Gram):
-    """K_ij = k(x_i, z_j), a recipe that is evaluated in blocks.
+    """K_ij = k(x_i, z_j), evaluated in blocks when needed.
 
-    `dense()` evaluates the matrix once and keeps it, for readers. `detach()` hands over a matrix that the
-    caller may overwrite (the kept one, or a fresh one) and forgets it, so a factorisation in place needs one
-    n × n array in all; `packed()` hands over its lower triangle alone. Products evaluate rows as they go when
-    nothing is kept.
+    `dense()` evaluates the matrix once and caches it. `detach()` returns a matrix that the caller may overwrite (the
+    cached one, or a new one) and forgets it, so that a factorisation in place needs one n × n array; `packed()` returns
+    its lower triangle only. Products evaluate rows as needed if nothing is cached.
 
     Parameters
     ----------
@@ -60,7 +59,7 @@ class ScalarGram(Gram):
     diag : callable, optional
         `diag(R)`, the exact diagonal of a symmetric matrix.
     panel : int, optional
-        Rows of a symmetric matrix evaluated at a time: with fewer, less is evaluated above the diagonal.
+        Rows of a symmetric matrix that are evaluated at a time: with fewer, less is evaluated above the diagonal.
 
     Examples
     --------
@@ -96,18 +95,18 @@ class ScalarGram(Gram):
 
     @property
     def factors(self) -> tuple[Array, Array] | None:
-        """(Φ, X) with K = Φ Xᵀ, None where it is not held as such. May be overridden."""
+        """(Φ, X) with K = Φ Xᵀ, None unless it is stored as these. May be overridden."""
         return None
 
     @property
     def described(self) -> str:
-        """The kernel in words, `kernel` where it is not known or its words are long."""
+        """The `repr` of the kernel, `kernel` if it is unknown or long."""
         words = repr(getattr(self._block, "__self__", None))
         return words if words[0].isupper() and len(words) <= 60 and words != "None" else "kernel"
 
     @property
     def n_columns(self) -> int | None:
-        """Coordinates of the objects where they are vectors, else None."""
+        """The number of coordinates of objects that are vectors, else None."""
         R = self._R
         while hasattr(R, "parts"):
             R = R.parts[0]
@@ -123,20 +122,20 @@ class ScalarGram(Gram):
         return self._diag(self._R)
 
     def dense(self) -> Array:
-        """The whole matrix, kept; not to be changed. May be overridden."""
+        """The whole matrix, which is cached and must not be changed. May be overridden."""
         if self._kept is None:
             self._kept = self._evaluate(mirror=True)
         return self._kept
 
     def detach(self, *, lower: bool = False) -> Array:
-        """The matrix, for the caller to overwrite; with `lower` only its lower triangle counts. May be overridden."""
+        """The matrix, for the caller to overwrite; with `lower` only its lower triangle is valid. May be overridden."""
         kept, self._kept = self._kept, None
         return self._evaluate(mirror=not lower) if kept is None else kept
 
     def packed(self, scale: Array | None = None, *, single: bool = False) -> Packed:
         """diag(s) K diag(s) by its lower triangle, in half the memory, for the caller to factor in place.
 
-        A matrix that is kept is handed over as `detach` does it. With `single` in float32. May be overridden.
+        A cached matrix is passed on as by `detach`. With `single` in float32. May be overridden.
         """
         if self._kept is not None or self._diag is None:
             return self._packed_whole(scale)
@@ -162,7 +161,7 @@ class ScalarGram(Gram):
         return pack(lambda rows, columns: K[rows, columns], array_namespace(K).linalg.diagonal(K))
 
     def eigenpairs(self, *, known: bool = False) -> tuple[Array, Array] | None:
-        """(s, U) with K = U diag(s) Uᵀ, s ascending, computed once; with `known`, None unless they are there."""
+        """(s, U) with K = U diag(s) Uᵀ, s ascending, computed once; with `known`, None unless already computed."""
         if self._eigenpairs is None and not known:
             self._eigenpairs = eigh(self.detach(lower=True), overwrite=True)
         return self._eigenpairs
@@ -178,11 +177,11 @@ class ScalarGram(Gram):
         return ScalarGram(self._block, take_rows(self._R, rows), diag=self._diag, panel=self._panel)
 
     def scaled(self, c: float) -> ScalarGram | None:
-        """cK where that is cheaper to say than to evaluate. May be overridden."""
+        """cK, if it is known without evaluation, else None. May be overridden."""
         return None
 
     def joined(self, other: ScalarGram) -> ScalarGram | None:
-        """K + K′ where that is cheaper to say than to evaluate. May be overridden."""
+        """K + K′, if it is known without evaluation, else None. May be overridden."""
         return None
 
     def __matmul__(self, C: Array) -> Array:
@@ -204,13 +203,13 @@ class ScalarGram(Gram):
         first = self._block(head, head if self.symmetric else S)
         if first.shape == self.shape:
             K = first
-        elif not is_numpy(first):  # a device wants one large product, not panels that fit a cache
+        elif not is_numpy(first):  # one large product is faster on a device than panels that fit a cache
             K = self._block(self._R, S)
         else:
             K = self._in_panels(first, S, height, mirror=mirror)
         if not self.symmetric or self._diag is None:
             return K
-        return set_diagonal(K, self._diag(self._R))  # free of the rounding of blocks
+        return set_diagonal(K, self._diag(self._R))  # without the rounding of blocks
 
     def _in_panels(self, first: np.ndarray, S: Any, height: int, *, mirror: bool) -> np.ndarray:
         """K, `height` rows at a time; `first` are the first of them."""

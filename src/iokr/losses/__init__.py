@@ -1,4 +1,4 @@
-"""Losses ℓ(h, ψ), convex in h: what an error costs."""
+"""Losses ℓ(h, ψ), convex in h."""
 
 from typing import TYPE_CHECKING
 

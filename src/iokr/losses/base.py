@@ -14,11 +14,11 @@ __all__ = ["Loss"]
 class Loss(Component, ABC):
     """ℓ(h, ψ), one value per row.
 
-    `quadratic` losses have closed forms; `smooth` ones a gradient everywhere; `calibrated` ones fix ‖h(x)‖, so that
-    outputs may be ranked by distance. A smooth loss needs no more than `value` and `gradient`: `LBFGS` solves it, and
-    bounds how far it is from the minimum. One with kinks, or a sharper certificate, asks for `prox` and `dual`, from
-    which `ADMM` solves it with the duality gap. `radial` ones depend on ‖h − ψ‖ alone; those with a `box_dual` suit
-    `CoordinateDescent`, those that can be `reweighted` `IRLS`. `entrywise` ones need outputs that are vectors.
+    `quadratic` losses have closed forms, `smooth` ones a gradient everywhere; `calibrated` ones fix ‖h(x)‖, so that
+    outputs can be ranked by distance. A smooth loss needs `value` and `gradient` only: `LBFGS` solves it, with a bound
+    of the distance to the minimum. A loss with kinks, or one with a sharper certificate, needs `prox` and `dual`:
+    `ADMM` solves it, with the duality gap. `radial` losses depend on ‖h − ψ‖ only; those with a `box_dual` can be
+    solved by `CoordinateDescent`, those that can be `reweighted` by `IRLS`. `entrywise` losses need vector outputs.
 
     Examples
     --------
@@ -36,13 +36,13 @@ class Loss(Component, ABC):
     radial: ClassVar[bool] = False  # a `RadialLoss`, which has `shrinkage`, `slope` and `profile`
     box_dual: ClassVar[bool] = False  # its dual is a quadratic over 0 ≤ α ≤ w, W_i = α_i ψ_i
     entrywise: ClassVar[bool] = False  # a sum over coordinates that a rotation of these changes
-    boxes: ClassVar[bool] = False  # entrywise, its dual a quadratic over boxes: has `bounds`
-    reweighted: ClassVar[bool] = False  # radial, and φ'(r)/r ≤ 1 does not increase: squares with these weights majorise
-    homogeneity: ClassVar[tuple[int, int] | None] = None  # (e, d) of `in_units`; None: units are left as they are
+    boxes: ClassVar[bool] = False  # entrywise, with `bounds`: its dual is a quadratic over boxes
+    reweighted: ClassVar[bool] = False  # radial, φ'(r)/r ≤ 1 does not increase: squares with these weights majorise
+    homogeneity: ClassVar[tuple[int, int] | None] = None  # (e, d) of `in_units`; None: units are not changed
 
     @property
     def has_prox(self) -> bool:
-        """Whether the loss says its `prox`."""
+        """Whether the loss has a `prox`."""
         return type(self).prox is not Loss.prox
 
     @abstractmethod
@@ -58,16 +58,16 @@ class Loss(Component, ABC):
         raise ValueError(f"{self!r} has no `prox`, so `ADMM()` cannot use it; give the loss this method.")
 
     def dual(self, W: Array, Psi: Array, weight: Array) -> Array:
-        """−(w_i ℓ)*(−W_i), the dual objective's part of row i, for W that `prox` made, (n,). May be overridden."""
-        raise ValueError(f"{self!r} has no `dual`, so nothing certifies a solution; give the loss this method.")
+        """−(w_i ℓ)*(−W_i), the dual objective of row i, for W computed by `prox`, (n,). May be overridden."""
+        raise ValueError(f"{self!r} has no `dual`, which a certificate needs; give the loss this method.")
 
     def feasible(self, W: Array, Psi: Array, weight: Array) -> Array:
-        """W brought back, from rounding, to where the conjugate is finite. May be overridden."""
+        """W projected, against rounding, on the domain of the conjugate. May be overridden."""
         return W
 
     def in_units(self, s: float) -> Loss:
-        """ℓ' with ℓ(sᵉh, sψ) = sᵈ ℓ'(h, ψ), (e, d) = `homogeneity`. May be overridden: where a loss has lengths."""
+        """ℓ' with ℓ(sᵉh, sψ) = sᵈ ℓ'(h, ψ), (e, d) = `homogeneity`. May be overridden: by losses with lengths."""
         return self
 
     def check(self, Psi: Array) -> None:
-        """Refuse parameters and outputs that the loss cannot take. May be overridden."""
+        """Raise unless parameters and outputs are valid for the loss. May be overridden."""

@@ -1,4 +1,4 @@
-"""Losses that forgive errors up to ε: sparse in the training points."""
+"""ε-insensitive losses, sparse in the training points."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class EpsilonSquare(RadialLoss):
     Parameters
     ----------
     epsilon : float, default=0.1
-        ε ≥ 0: errors up to it are free, and the points that make them drop out of h; 0 is the squared loss.
+        ε ≥ 0: errors up to ε have no loss, and their points have no coefficients in h; 0 is the squared loss.
 
     Examples
     --------
@@ -68,7 +68,8 @@ class EpsilonInsensitive(RadialLoss):
     Parameters
     ----------
     epsilon : float, default=0.1
-        ε ≥ 0: errors up to it are free; every other point pulls with force one, so the loss is robust as well.
+        ε ≥ 0: errors up to ε have no loss; all other points have gradients of length one, so that the loss is robust,
+        too.
 
     Examples
     --------

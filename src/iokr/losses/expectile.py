@@ -41,7 +41,7 @@ class Expectile(Loss):
         theta = check_levels(self.levels, distinct=False)
         q = int(Psi.shape[1])
         if len(theta) not in (1, q):
-            raise ValueError(f"`levels` has {len(theta)} entries but there are {q} outputs; give one, or one for each.")
+            raise ValueError(f"`levels` has {len(theta)} entries but there are {q} outputs; give one, or one each.")
 
     def _slopes(self, E: Array) -> Array:
         """θ where e > 0, else 1 − θ."""

@@ -16,12 +16,12 @@ __all__ = ["Huber"]
 class Huber(RadialLoss):
     """ℓ(h, ψ) = r²/2 if r ≤ κ, else κ(r − κ/2), with r = ‖h − ψ‖.
 
-    An output far from h(x) pulls with force κ and no more, so outliers cost little.
+    The gradient has at most length κ, so that outliers have little influence.
 
     Parameters
     ----------
     kappa : float, default=1.0
-        κ > 0: where the loss turns linear; a large κ is the squared loss.
+        κ > 0: the distance from which on the loss is linear; a large κ is the squared loss.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A dead zone in front of any loss of the distance."""
+"""ε-insensitive versions of radial losses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Insensitive"]
 
 @component
 class Insensitive(RadialLoss):
-    """ℓ(h, ψ) = φ((r − ε)₊), r = ‖h − ψ‖: errors up to ε are free, for any radial loss φ.
+    """ℓ(h, ψ) = φ((r − ε)₊), r = ‖h − ψ‖: errors up to ε have no loss, for any radial loss φ.
 
     It is the infimal convolution of φ with the ball of radius ε: `Insensitive(Huber(kappa), epsilon)` is ε-Huber, both
     robust and sparse in the training points.

@@ -1,4 +1,4 @@
-"""Maximum margin regression: h(x) should point along ψ(y)."""
+"""Maximum margin regression: h(x) in the direction of ψ(y)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ __all__ = ["MaxMargin"]
 class MaxMargin(Loss):
     """ℓ(h, ψ) = max(0, 1 − ⟨h, ψ⟩), without a bias.
 
-    The hinge does not fix the length of h(x): candidates are ranked by ⟨h(x), ψ(y)⟩. Normalise the output kernel, or
-    the margin 1 means another angle for each output.
+    The hinge does not fix the length of h(x): candidates are ranked by ⟨h(x), ψ(y)⟩. Normalise the output kernel;
+    otherwise the margin 1 is a different angle for each output.
 
     Examples
     --------
@@ -33,7 +33,7 @@ class MaxMargin(Loss):
     homogeneity: ClassVar[tuple[int, int] | None] = (-1, 0)
 
     def check(self, Psi: Array) -> None:
-        """No output may be zero; a warning when their lengths differ."""
+        """Raise if an output is zero, warn if their lengths differ."""
         xp = array_namespace(Psi)
         sizes = xp.max(xp.abs(Psi), axis=1)
         if bool(xp.any(sizes <= 0)):
@@ -45,7 +45,7 @@ class MaxMargin(Loss):
         difference = float(xp.max(squares)) - float(xp.min(squares))
         if difference > 1e-6 * float(xp.mean(squares)):
             warnings.warn(
-                "The outputs have different lengths ‖ψ(y)‖, so the margin 1 means a different angle for each; "
+                "The outputs have different lengths ‖ψ(y)‖, so that the margin 1 is a different angle for each; "
                 "normalise the output kernel, `Normalized(output_kernel)`, or the output vectors.",
                 UserWarning,
                 stacklevel=3,

@@ -14,7 +14,7 @@ from iokr.losses.base import Loss
 
 __all__ = ["BoxLoss", "Boxes", "Pinball", "check_levels"]
 
-_RAREST = float(np.finfo(float).tiny)  # 1/θ is a number
+_RAREST = float(np.finfo(float).tiny)  # 1/θ is finite
 
 
 def check_levels(levels: Any, name: str = "levels", *, distinct: bool = True) -> np.ndarray:
@@ -28,7 +28,7 @@ def check_levels(levels: Any, name: str = "levels", *, distinct: bool = True) ->
     if values.ndim != 1 or values.size == 0 or not np.all((values >= _RAREST) & (values < 1)):
         raise ValueError(f"`{name}` must lie strictly between 0 and 1 (at least {_RAREST:.2g}), got {levels!r:.60}.")
     if distinct and len(np.unique(values)) < len(values):
-        raise ValueError(f"`{name}` must differ from each other, got {levels!r:.60}.")
+        raise ValueError(f"`{name}` must be distinct, got {levels!r:.60}.")
     return values
 
 
@@ -142,10 +142,10 @@ class Pinball(BoxLoss):
         theta = check_levels(self.levels, distinct=False)
         eta = np.ones(1) if self.weights is None else np.atleast_1d(check_numbers(self.weights, "weights"))
         if eta.ndim != 1 or not np.all(eta > 0) or not np.all(np.isfinite(eta)):
-            raise ValueError(f"`weights` must be positive numbers, one or one for each output, got {eta!r:.60}.")
+            raise ValueError(f"`weights` must be positive numbers, one or one per output, got {eta!r:.60}.")
         for name, given in (("levels", theta), ("weights", eta)):
             if len(given) not in (1, q):
                 raise ValueError(
-                    f"`{name}` has {len(given)} entries but there are {q} outputs; give one, or one for each."
+                    f"`{name}` has {len(given)} entries but there are {q} outputs; give one, or one per output."
                 )
         return np.broadcast_to(eta * (theta - 1), (q,)), np.broadcast_to(eta * theta, (q,))

@@ -1,4 +1,4 @@
-"""Losses of the distance ‖h − ψ‖ alone."""
+"""Losses that depend on the distance ‖h − ψ‖ only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["RadialLoss", "distances", "in_length"]
 
 
 class RadialLoss(Loss):
-    """ℓ(h, ψ) = φ(r), r = ‖h − ψ‖: write φ, its slope, its proximal shrinkage and its conjugate.
+    """ℓ(h, ψ) = φ(r), r = ‖h − ψ‖: a subclass writes φ, its slope, its proximal shrinkage and its conjugate.
 
     Examples
     --------
@@ -57,14 +57,14 @@ class RadialLoss(Loss):
         """ψ_i + τ_i (z_i − ψ_i)."""
         tau, _ = self.shrinkage(distances(Z, Psi), t)
         xp = array_namespace(Z)
-        return xp.where(tau[:, None] == 1, Z, Psi + tau[:, None] * (Z - Psi))  # exactly z where nothing pulls
+        return xp.where(tau[:, None] == 1, Z, Psi + tau[:, None] * (Z - Psi))  # exactly z if the loss has no gradient
 
     def reach(self, weight: Array) -> Array | None:
-        """The largest ‖W_i‖ of a feasible dual row, None without a limit. May be overridden."""
+        """The largest ‖W_i‖ of a feasible dual row, None if there is no limit. May be overridden."""
         return None
 
     def feasible(self, W: Array, Psi: Array, weight: Array) -> Array:
-        """Rows cut to the length that the dual allows."""
+        """Rows shortened to the largest feasible length."""
         reach = self.reach(weight)
         if reach is None:
             return W
@@ -79,12 +79,12 @@ class RadialLoss(Loss):
 
 
 def in_length(value: float, s: float, name: str) -> float:
-    """`value`/s, a length of a loss in units of s; refused where it is beyond all numbers."""
+    """`value`/s, a length of a loss in units of s; raises if it overflows."""
     found = float(value) / s
     if math.isinf(found) or (found == 0 and value != 0):
         raise ValueError(
-            f"`{name}` = {value:g} is beyond all numbers in the units of the outputs, whose largest is about {s:.1e}; "
-            "choose one that is nearer to them, or scale the data."
+            f"`{name}` = {value:g} overflows in the units of the outputs, whose largest is about {s:.1e}; "
+            "choose one that is nearer to it, or scale the data."
         )
     return found
 

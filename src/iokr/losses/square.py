@@ -1,4 +1,4 @@
-"""The squared loss: closed forms throughout."""
+"""The squared loss, which has closed forms."""
 
 from __future__ import annotations
 

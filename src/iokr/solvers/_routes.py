@@ -1,4 +1,4 @@
-"""What a fit costs in bytes and seconds, and the routes that fit when the one asked for does not."""
+"""Memory and time of fits, and alternatives for a fit that would exceed memory."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from iokr.problem import Problem
 
 __all__ = ["expected_time", "mixed_bytes", "preconditioned_bytes", "refusal", "ways_out"]
 
-_SHARE = 0.8  # of what is free: the rest is for what is not counted
+_SHARE = 0.8  # fraction of the free memory to use: the rest is for arrays that are not counted
 _RANKS = (8000, 4000, 2000, 1000, 500, 200)
-_STEPS = 30  # of preconditioned conjugate gradients, about
-_PATIENCE = 60.0  # seconds that a proposed approximation may take, unless even the least takes longer
+_STEPS = 30  # steps of preconditioned conjugate gradients, about
+_PATIENCE = 60.0  # seconds that a proposed approximation may take, unless even the smallest takes longer
 _CHUNK = float(1 << 28)  # bytes of a few chunks of features
 _FEWER = "To reduce memory: fewer rows, or a machine or device with more memory"
 
@@ -33,7 +33,7 @@ def mixed_bytes(n: int, q: int, like: Array) -> float:
 
 
 def expected_time(flops: float, like: Array) -> str:
-    """So many flops in words, at the speed of a product that is timed where `like` lives."""
+    """The time of this number of flops, as text, at the measured speed of products on the device of `like`."""
     seconds = flops / flops_per_second(like)
     for unit, size in (("h", 3600.0), ("min", 60.0)):
         if seconds >= 2 * size:
@@ -42,12 +42,12 @@ def expected_time(flops: float, like: Array) -> str:
 
 
 def refusal(solver: object, problem: Problem) -> tuple[Callable[[], str], Callable[[float], str]]:
-    """What does not fit into memory, and what would, both in words when they are asked for."""
+    """Functions for the texts of a `MemoryError`: the fit, and alternatives within the free memory."""
     return lambda: f"An exact fit of {problem.gram.shape[0]} points with {solver!r}", partial(ways_out, problem)
 
 
 def ways_out(problem: Problem, free: float) -> str:
-    """Routes for the same problem within `free` bytes, each with its memory and its expected time."""
+    """Alternatives for the same problem within `free` bytes, with their memory and expected time."""
     gram, like = problem.gram, problem.like
     if not problem.loss.quadratic or problem.penalised or gram.operator is None or gram.products_only:
         return f"{_FEWER}, or a solver that needs less: `Cholesky()` needs the least of the exact ones."
@@ -56,7 +56,7 @@ def ways_out(problem: Problem, free: float) -> str:
 
 
 def _exact(problem: Problem, free: float) -> Iterator[str]:
-    """Without K in float64, where the outputs are explicit and complete."""
+    """Exact ones without K in float64, for explicit and complete outputs."""
     n, q, like = problem.n_labeled, int(problem.Psi.shape[1]), problem.like
     if isinstance(problem.Psi, IdentityMatrix) or problem.mask is not None:
         return
@@ -73,7 +73,7 @@ def _exact(problem: Problem, free: float) -> Iterator[str]:
 
 
 def _approximate(problem: Problem, free: float, cuda: bool) -> Iterator[str]:
-    """A kernel of low rank, and outputs of low rank where they are implicit; rows in memory, or in chunks."""
+    """A kernel of low rank, and implicit outputs of low rank; rows in memory or in chunks."""
     n, K, like = problem.n_labeled, problem.gram.K, problem.like
     if K.factor is not None or problem.mask is not None:
         return
@@ -90,20 +90,20 @@ def _approximate(problem: Problem, free: float, cuda: bool) -> Iterator[str]:
         yield (
             f"approximate, `Nystroem({K.described}, n_components={m})` as the kernel{outputs}, {size}{way}"
             f"{less if not way and _chunk_bytes(problem, m) < _low_rank_bytes(problem, m) else ''}"
-            f"{'' if way else ','} {time}; leave-one-out (`IOKRCV`) tells what it costs in accuracy"
+            f"{'' if way else ','} {time}; leave-one-out (`IOKRCV`) shows its loss of accuracy"
         )
         return
 
 
 def _low_rank_bytes(problem: Problem, m: int) -> float:
-    """Φ and a copy, also of the outputs where those are of low rank, moments and eigenvectors, a few times Ψ."""
+    """Bytes: Φ and a copy, also of outputs of low rank, moments and eigenvectors, a few times Ψ."""
     n, implicit = problem.n_labeled, isinstance(problem.Psi, IdentityMatrix)
     q = m if implicit else int(problem.Psi.shape[1])
     return 16.0 * float(n * m) + 8.0 * float(6 * m * m + 5 * n * q) + min(24.0 * n * m, _CHUNK)
 
 
 def _chunk_bytes(problem: Problem, m: int) -> float:
-    """8(6m² + 2mq + 3·chunk·(p + q + 2m)), whatever n: the moments, their factors, and a chunk of rows a few times."""
+    """8(6m² + 2mq + 3·chunk·(p + q + 2m)), for any n: the moments, their factors, and a chunk of rows a few times."""
     implicit = isinstance(problem.Psi, IdentityMatrix)
     q = m if implicit else int(problem.Psi.shape[1])
     rows = min(problem.n_labeled, ROWS)

@@ -1,4 +1,4 @@
-"""A problem in the units of its outputs and weights, so that no square leaves the range of numbers."""
+"""A problem in the units of its outputs and weights, so that no square overflows or underflows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Units", "own_units"]
 
 @dataclass(frozen=True)
 class Units:
-    """J(2ᵏᵉC; Ψ, w, α, μ) = 2^(j + kd) J'(C; 2⁻ᵏΨ, 2⁻ʲw, 2^(k(2e − d) − j)α, μ alike): without rounding.
+    """J(2ᵏᵉC; Ψ, w, α, μ) = 2^(j + kd) J'(C; 2⁻ᵏΨ, 2⁻ʲw, 2^(k(2e − d) − j)α, same μ): without rounding.
 
     (e, d) is the `homogeneity` of the loss, ℓ(2ᵏᵉh, 2ᵏψ) = 2ᵏᵈℓ'(h, ψ), with ℓ' = `loss.in_units(2ᵏ)`.
     """
@@ -27,12 +27,12 @@ class Units:
     e: int = 1
 
     def back(self, solution: Solution) -> Solution:
-        """From these units to those of the data; what a warm start needs stays in these."""
+        """A solution in the units of the data; the state for warm starts stays in these units."""
         C = times_power(solution.C, self.k * self.e)
         return replace(solution, C=C, state=_Kept(self, solution.state))
 
     def start(self, solution: Solution | None) -> Solution | None:
-        """A neighbour's solution in these units."""
+        """The solution of a neighbouring problem in these units."""
         if solution is None:
             return None
         kept = solution.state
@@ -42,14 +42,14 @@ class Units:
 
 @dataclass(frozen=True, eq=False)
 class _Kept:
-    """The state of a solver, and the units that it is in."""
+    """The state of a solver, and its units."""
 
     units: Units
     state: Any
 
 
 def own_units(problem: Problem) -> tuple[Problem, Units]:
-    """The problem with max |Ψ| and max w in [1, 2), and the way back."""
+    """The problem with max |Ψ| and max w in [1, 2), and the conversion of its solutions."""
     form = problem.loss.homogeneity
     k = 0 if form is None or isinstance(problem.Psi, IdentityMatrix) else exponent(_largest(problem))
     j = 0 if problem.weight is None else exponent(float(np.max(problem.row_weight, initial=0.0)))
@@ -60,9 +60,9 @@ def own_units(problem: Problem) -> tuple[Problem, Units]:
     alpha, manifold_weight = power_of_two(problem.alpha, by), power_of_two(problem.manifold_weight, by)
     if not np.finfo(float).tiny <= alpha < math.inf or manifold_weight == math.inf:
         raise ValueError(
-            f"`alpha` = {problem.alpha:g} is beyond all numbers in the units of the outputs, whose largest is about "
+            f"`alpha` = {problem.alpha:g} overflows in the units of the outputs, whose largest is about "
             f"{power_of_two(1.0, k):.1e}, and of `sample_weight`, about {power_of_two(1.0, j):.1e}; choose one that is "
-            "nearer to them, or scale the data."
+            "nearer to these, or scale the data."
         )
     loss = problem.loss.in_units(power_of_two(1.0, k)) if k else problem.loss
     Psi = times_power(problem.targets, -k) if k else problem.Psi

@@ -1,4 +1,4 @@
-"""The choice of a solver, readable as a list of rules."""
+"""The choice of a solver, as a list of rules."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ from iokr.solvers.pairs.ridge import PairRidge
 
 __all__ = ["RULES", "Auto", "Case", "Rule", "rule_rows"]
 
-_STOPPED = (PairMargin, CoordinateDescent, ADMM, LBFGS)  # on the duality gap: they get `tol` and `max_iter`
-_LARGE = 10_000  # rows from which on bytes and seconds are worth a sentence
-_PATIENCE = 500  # sweeps and Newton steps on the margin's dual before something else is tried
+_STOPPED = (PairMargin, CoordinateDescent, ADMM, LBFGS)  # stopped by the duality gap: they get `tol` and `max_iter`
+_LARGE = 10_000  # rows from which on the reason includes bytes and seconds
+_PATIENCE = 500  # sweeps and Newton steps on the dual of the margin before another solver continues
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """What the rules look at: a problem, the use of its solver, and its systems, one per alpha and distinct γ."""
+    """A case for the rules: a problem, the use of its solver, and its systems, one per alpha and distinct γ."""
 
     problem: Problem
     use: Use
     distinct: int
     systems: int
     words: str
-    cuda: bool  # where an eigendecomposition is worth 40 factorisations, on the host 10
+    cuda: bool  # where an eigendecomposition costs as much as 40 factorisations, 10 on the host
 
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """A solver where the rule applies, and why: the words about the case at hand end in those of the table."""
+    """A solver, when the rule applies, and why; the reason for a case ends in that of the table."""
 
     when: str
     applies: Callable[[Case], bool]
@@ -195,13 +195,13 @@ RULES = (
 
 
 def rule_rows() -> list[tuple[str, str, str]]:
-    """(problem, what `Auto` takes, why), a row per rule: the table of the guide."""
+    """(problem, solver, reason) of each rule: the table of the guide."""
     return [(rule.when, f"``{rule.solver()!r}``", rule.because) for rule in RULES]
 
 
 @component
 class Auto(Solver):
-    """The cheapest exact solver for the problem at hand; `explain()` says which and why.
+    """The cheapest exact solver for a problem; `explain()` returns the choice and its reason.
 
     Parameters
     ----------
@@ -213,9 +213,9 @@ class Auto(Solver):
     Attributes
     ----------
     chosen_ : Solver
-        What was used.
+        The solver used.
     reason_ : str
-        Why.
+        The reason.
 
     Examples
     --------
@@ -229,7 +229,7 @@ class Auto(Solver):
     max_iter: int | None = None
 
     def choose(self, problem: Problem, use: Use | None = None) -> Choice:
-        """The solver for this problem and this use of it, by the first rule that applies; nothing is kept."""
+        """The solver for this problem and this use of it, by the first rule that applies."""
         use, distinct = use or Use(), problem.operator.n_distinct
         words = f"{_count(use.n_alphas, 'alpha')} and {_count(distinct, 'operator eigenvalue')}"
         case = Case(problem, use, distinct, use.n_alphas * distinct, words, is_cuda(problem.like))
@@ -240,18 +240,18 @@ class Auto(Solver):
         return Choice(solver, f"{rule.facts(case)}{rule.because}.{cost}")
 
     def explain(self) -> str:
-        """What was chosen and why, in words."""
+        """The chosen solver and the reason."""
         if not hasattr(self, "chosen_"):
             return f"{self!r}: chooses when it sees the problem."
         outcome = self.chosen_.outcome_
         return f"{self.chosen_!r}: {self.reason_}{'' if outcome is None else f' Found: {outcome}'}"
 
     def refuses(self, problem: Problem) -> str | None:
-        """What the chosen solver says."""
+        """The reason of the chosen solver, or None."""
         return self.choose(problem).solver.refuses(problem)
 
     def memory(self, problem: Problem) -> float:
-        """What the chosen solver needs."""
+        """The memory of the chosen solver."""
         return self.choose(problem).solver.memory(problem)
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
@@ -269,7 +269,7 @@ class Auto(Solver):
         first = type(choice.solver)(self.tol, _PATIENCE)._solve(problem, start)
         if first.converged:
             return first
-        # Points that no h separates, a singular K and a small λ: the box has no corner near which to solve.
+        # If no h separates the points, K is singular and λ small, Newton steps on the free entries do not converge.
         self.chosen_ = ADMM(self.tol)
         self.reason_ = (
             f"coordinate descent left a gap of {first.gap:.1e} after {first.n_iter} steps; this continued from there."
@@ -279,7 +279,7 @@ class Auto(Solver):
         return second if second.gap < first.gap else first
 
     def closed_form(self, problem: Problem, **use: Any) -> ClosedForm:
-        """The closed form for `Use(**use)`, kept in `chosen_`; raises where there is none."""
+        """The closed form for `Use(**use)`, stored in `chosen_`; raises if there is none."""
         choice = self.choose(problem, Use(**use))
         self.record(*choice)
         if not isinstance(choice.solver, ClosedForm):
@@ -288,7 +288,7 @@ class Auto(Solver):
 
 
 def _too_large_to_store(case: Case) -> bool:
-    """Whether a kernel that does not separate has a matrix beyond the memory, and products suffice."""
+    """Whether the matrix of a kernel that does not separate exceeds memory, and products suffice."""
     if case.use.loo or case.use.n_alphas > 1:
         return False
     solver = ManifoldEigen() if case.problem.penalised else Cholesky()
@@ -302,7 +302,7 @@ def _only_smooth(problem: Problem) -> bool:
 
 
 def _one(case: Case) -> bool:
-    """Whether one fit of a problem that `MixedPrecision` takes is asked for."""
+    """Whether the use is one fit of a problem that `MixedPrecision` can solve."""
     return case.systems == 1 and not case.use.loo and MixedPrecision().refuses(case.problem) is None
 
 
@@ -319,7 +319,7 @@ def _too_large_to_diagonalise(case: Case) -> bool:
 
 
 def _cost(case: Case, solver: Solver) -> str:
-    """Bytes and seconds of a large closed form, in words."""
+    """Bytes and seconds of a large closed form, as text."""
     n, q, like = case.problem.gram.size, int(case.problem.Psi.shape[1]), case.problem.like
     if not isinstance(solver, (Cholesky, Eigen, MixedPrecision)):
         return ""
@@ -335,7 +335,7 @@ def _cost(case: Case, solver: Solver) -> str:
 
 
 def _is_grid(case: Case) -> bool:
-    """Whether penalised systems are many, or such that Cholesky factors lose too many digits."""
+    """Whether there are many penalised systems, or Cholesky factors would lose too many digits."""
     several = case.use.loo or case.use.n_alphas * case.use.n_manifold_weights > 1 or case.distinct >= 10
     return several or Cholesky().refuses(case.problem) is not None
 

@@ -35,7 +35,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Use:
-    """What a solver is wanted for: `n_alphas` values of α, `n_manifold_weights` of μ, and whether leave-one-out.
+    """The use of a solver: `n_alphas` values of α, `n_manifold_weights` of μ, and whether leave-one-out.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Use:
 
 
 class Choice(NamedTuple):
-    """The solver to use and why, a sentence.
+    """A solver, and the reason for it, a sentence.
 
     Examples
     --------
@@ -98,12 +98,12 @@ class Solver(Component, ABC):
 
     in_own_units: ClassVar[bool] = True  # `_solve` gets outputs and weights near one, and α in these units
     needs_coordinates: ClassVar[bool] = False  # whether outputs must be in coordinates, not known through K_Y alone
-    checkpoint: Any = None  # the folder for the moments of chunks, of a solver that has some
-    outcome_: str | None = None  # what a solve came to, in words, where that is not plain
+    checkpoint: Any = None  # the folder for moments of chunks, of solvers that have such a parameter
+    outcome_: str | None = None  # a sentence about the last solve, of solvers that have one
 
     @property
     def reduced(self) -> Reduction | None:
-        """The directions that were learned, None unless there are such. May be overridden."""
+        """The learned directions, None for solvers that learn none. May be overridden."""
         return None
 
     @abstractmethod
@@ -112,7 +112,7 @@ class Solver(Component, ABC):
 
     @abstractmethod
     def memory(self, problem: Problem) -> float:
-        """Bytes that `solve` allocates at its peak, about."""
+        """An estimate of the peak memory of `solve`, in bytes."""
 
     @abstractmethod
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
@@ -123,7 +123,7 @@ class Solver(Component, ABC):
         return Choice(self, "as given.")
 
     def _solve_by(self, choice: Choice, problem: Problem, start: Solution | None) -> Solution:
-        """The solution by the solver chosen. May be overridden."""
+        """The solution by the chosen solver. May be overridden."""
         return choice.solver._solve(problem, start)
 
     def solve(self, problem: Problem, start: Solution | None = None) -> Solution:
@@ -137,7 +137,7 @@ class Solver(Component, ABC):
         solution = solution if units is None else units.back(solution)
         if solution.gap != solution.gap:
             raise ValueError(
-                f"{self!r} met numbers that are not finite at `alpha` = {problem.alpha:g}; choose one nearer to the "
+                f"{self!r} computed infinite or NaN values at `alpha` = {problem.alpha:g}; choose one nearer to the "
                 "size of the Gram matrix, or scale the data."
             )
         if not solution.converged:
@@ -152,7 +152,7 @@ class Solver(Component, ABC):
     def check(self, problem: Problem, *, penalised: bool = False) -> Choice:
         """The choice for this problem; raises if it cannot be solved, or not in memory.
 
-        With `penalised` the question is asked as if the problem had a manifold penalty already.
+        With `penalised` for the problem with a manifold penalty, which is not computed yet.
         """
         if penalised:
             problem = replace(problem, awaits_penalty=True)
@@ -164,7 +164,7 @@ class Solver(Component, ABC):
         return choice
 
     def explain(self) -> str:
-        """What is used and why, in words; after a fit, what it came to where that is not plain."""
+        """The solver used and the reason; after a fit also its outcome, if there is one."""
         if self.outcome_ is None:
             return f"{self!r}, as given."
         return f"{self!r}, as given: {self.outcome_}"
@@ -203,9 +203,9 @@ class Path(ABC):
 
     @abstractmethod
     def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
-        """ψ_i − h₋ᵢ(x_i), shape (n, q): without the label of x_i, which stays among the points.
+        """ψ_i − h₋ᵢ(x_i), shape (n, q): without the label of x_i; x_i remains an unlabelled point.
 
-        With `groups`, a whole number for each row, the labels of all rows of a group leave together.
+        With `groups`, an integer for each row, the labels of a group are left out together.
         """
 
     def loo_errors(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None = None) -> np.ndarray:
@@ -230,9 +230,9 @@ class Path(ABC):
 
 
 def refuses_products(problem: Problem) -> str | None:
-    """Why a solver that needs the matrix cannot take a Gram that can only multiply, or None."""
+    """Why a solver that needs the matrix cannot use a Gram with products only, or None."""
     if problem.gram.products_only:
-        return f"{problem.gram!r} can only be multiplied with, and this solver needs its matrix; use `Auto()`."
+        return f"{problem.gram!r} has products only, and this solver needs its matrix; use `Auto()`."
     return None
 
 
@@ -256,11 +256,11 @@ def by_eigenvalue(operator: OutputOperator, B: Array, solve: Callable[[float, Ar
 
 
 def warn_small_alpha(alpha: float, largest: float, units: str = "") -> None:
-    """Few digits are left when α < 1e-12 times the largest eigenvalue, or a lower bound of it; `units`: those of α."""
+    """Warn if α < 1e-12 times the largest eigenvalue, or a lower bound of it; `units` are those of α."""
     if alpha < 1e-12 * largest:
         warnings.warn(
             f"`alpha` = {alpha:.1e}{units} is below 1e-12 times the largest eigenvalue (at least {largest:.1e}): the "
-            "answer has few correct digits; raise `alpha`.",
+            "solution has few correct digits; raise `alpha`.",
             RuntimeWarning,
             stacklevel=3,
         )

@@ -1,4 +1,4 @@
-"""P̂h: what was fitted, projected on the leading components of the fitted values."""
+"""Reduced-rank regression P̂h: projected on the leading components of the fitted values."""
 
 from __future__ import annotations
 
@@ -27,20 +27,21 @@ _EPS = float(np.finfo(float).eps)
 class ReducedRank(ClosedForm):
     """h(x) = P̂ h_λ₂(x), P̂ = V_pV_pᵀ the projection on the top p components of the fitted values h_λ₁(x_i).
 
-    Components of the fitted values, not of the outputs: directions that the inputs say nothing about are left out,
-    and with them their noise. Only a q × q eigenproblem comes on top of the fits. Any loss and separable operator.
+    The components are those of the fitted values, not of the outputs: directions that do not depend on the inputs, and
+    their noise, are left out. The fits are followed by a q × q eigenproblem. For any loss and separable operator.
 
-    Leave-one-out holds P̂ fixed, for every p at once: e(p) = Σ_i [Σ_{k≤p} (RV)²_ik + Σ_{k>p} (ΨV)²_ik] with the
-    leave-one-out residuals R at λ₂. P̂ is learned from all labels, so e(p) is optimistic; folds learn it anew.
+    Leave-one-out keeps P̂ fixed, for all p at once: e(p) = Σ_i [Σ_{k≤p} (RV)²_ik + Σ_{k>p} (ΨV)²_ik] with the
+    leave-one-out residuals R at λ₂. As P̂ is learned from all labels, e(p) is optimistic; cross-validation learns it in
+    each fold.
 
     Parameters
     ----------
     rank : int or sequence of int, default=None
-        p; None, or a sequence, takes the least e(p) (square loss).
+        p; None or a sequence takes the smallest e(p) (square loss only).
     alpha : float or sequence of float, default=None
-        λ₁; None is the model's own alpha, λ₂. Of a sequence, the one with the least e(p).
+        λ₁; None is the alpha λ₂ of the model. A sequence takes the value with the smallest e(p).
     solver : Solver, default=None
-        What fits at λ₁ and λ₂; None is `Auto()`.
+        The solver of the fits at λ₁ and λ₂; None is `Auto()`.
 
     Attributes
     ----------
@@ -48,7 +49,7 @@ class ReducedRank(ClosedForm):
     directions_ : array of shape (q, p)
         V_p.
     coefficients_ : array of shape (n, p), or None
-        CV_p, where A = aI: Vᵀh(x) = a(CV_p)ᵀk_x, so that ranking takes p numbers a candidate.
+        CV_p if A = aI: Vᵀh(x) = a(CV_p)ᵀk_x, so that ranking takes p numbers per candidate.
 
     Examples
     --------
@@ -75,13 +76,13 @@ class ReducedRank(ClosedForm):
         return Reduction(self.directions_, self.coefficients_)
 
     def refuses(self, problem: Problem) -> str | None:
-        """Needs orthonormal coordinates, complete, and a kernel that separates."""
+        """Orthonormal and complete coordinates and a separable kernel are required."""
         if isinstance(problem.Psi, IdentityMatrix) or problem.operator.oblique:
             return "it projects in coordinates of the outputs; use `embedding=Eigen()` or `Nystroem(n_components)`."
         if problem.gram.operator is None:
             return "the kernel does not separate into k·A; use a scalar kernel, or `Decomposable`."
         if problem.mask is not None:
-            return "some targets are missing, so there are no components of all; drop these rows."
+            return "targets must be complete, but some are missing; drop these rows."
         if not problem.loss.quadratic and (self.rank is None or isinstance(self.rank, (Sequence, np.ndarray))):
             return "`rank` is chosen by leave-one-out, which has a closed form for the square loss only; give a number."
         return self._base().refuses(problem)
@@ -91,7 +92,7 @@ class ReducedRank(ClosedForm):
         return float(self._base().memory(problem)) + 24.0 * float(problem.Psi.shape[1]) ** 2
 
     def explain(self) -> str:
-        """The rank that was taken."""
+        """The rank of the last fit."""
         if not hasattr(self, "rank_"):
             return super().explain()
         return f"{self!r}: {self.rank_} of {self.directions_.shape[0]} components of the fitted values."
@@ -105,7 +106,7 @@ class ReducedRank(ClosedForm):
         return base
 
     def _ranks(self) -> list[int] | None:
-        """Those to choose from; None is all."""
+        """The ranks to choose from; None is all."""
         if self.rank is None:
             return None
         return [check_integer(rank, "rank", minimum=1) for rank in _listed(self.rank, "rank")]
@@ -134,7 +135,7 @@ class ReducedRank(ClosedForm):
         return replace(solution, C=self.keep(problem.operator, solution.C, V, rank))
 
     def keep(self, operator: OutputOperator, C: Array, V: Array, rank: int) -> Array:
-        """C' with C'A = CAP̂, and the directions, kept."""
+        """C' with C'A = CAP̂; stores the directions."""
         self.rank_, self.directions_ = rank, V[:, :rank]
         self.coefficients_ = None if operator.scale is None else matmul(C, self.directions_)
         return projected(operator, C, self.directions_)
@@ -161,14 +162,14 @@ def components(problem: Problem, C: Array) -> tuple[np.ndarray, Array]:
 
 
 def check_rank(rank: int, f: np.ndarray, n: int) -> None:
-    """At most as many components as the fitted values have."""
+    """Raise if the rank is larger than the number of components of the fitted values."""
     most = numerical_rank(f, n)
     if rank > most:
         raise ValueError(f"`rank` is {rank}, but the fitted values have {most} components; lower it.")
 
 
 def numerical_rank(f: np.ndarray, n: int) -> int:
-    """How many f_k > n·eps·f_1, at least one."""
+    """The number of f_k > n·eps·f_1, at least one."""
     return max(1, int(np.sum(f > n * _EPS * f[0])))
 
 
@@ -184,7 +185,7 @@ def projected(operator: OutputOperator, C: Array, V: Array) -> Array:
 
 
 class _ReducedPath(Path):
-    """The path of the fits, projected; at each λ₂ the λ₁ and p of the least e(p) among those asked for."""
+    """The path of the fits, projected; at each λ₂ with the λ₁ and p of the smallest e(p)."""
 
     def __init__(self, problem: Problem, base: Path, solver: ReducedRank) -> None:
         super().__init__(problem)
@@ -218,7 +219,7 @@ class _ReducedPath(Path):
         return best
 
     def _fixed(self, Psi: Array, alpha: float) -> tuple[int, Array]:
-        """p and V: without a choice no leave-one-out is needed."""
+        """p and V, without leave-one-out if there is no choice."""
         ranks, firsts = self.solver._ranks(), self.solver._alphas(alpha)
         if ranks is not None and len(ranks) == 1 and len(firsts) == 1:
             f, V = self._components(Psi, firsts[0])
@@ -240,5 +241,5 @@ class _ReducedPath(Path):
         return Psi + matmul(matmul(R - Psi, P), P.T)
 
     def loo_errors(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None = None) -> np.ndarray:
-        """The least e(p)/Σw of each alpha."""
+        """The smallest e(p)/Σw of each alpha."""
         return np.array([self._best(Psi, alpha, groups)[0] for alpha in alphas])

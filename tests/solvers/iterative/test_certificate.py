@@ -67,5 +67,5 @@ def test_a_tolerance_is_sharpened_where_few_rows_make_up_nearly_all():
     assert sharpened(1e-6, one) == pytest.approx(1e-6 * 101 * 2 / (200 + 2e6))
     assert sharpened(1e-6, np.zeros(4)) == 1e-6
     assert sharpened(1e-6, np.r_[np.zeros(50), np.ones(3)]) == 1e-6  # rows that cost nothing at 0 are no measure
-    with pytest.warns(RuntimeWarning, match=r"A row of `y` has a loss 1e\+12 times the usual one, .*: rounding hides"):
+    with pytest.warns(RuntimeWarning, match=r"A row of `y` has a loss 1e\+12 times the median, .*: rounding hides"):
         assert sharpened(1e-6, np.r_[usual, 2e12]) == 1e-15

@@ -15,24 +15,24 @@ from iokr.gram.scalar import ScalarGram
 
 __all__ = ["PairGram", "Scatter"]
 
-_FUSED = 64  # entries of S in a row, on average, below which T is not written to memory
-_FEW = 1000  # pairs whose matrix is always formed
-_STEPS = 60  # of conjugate gradients, to weigh them against a factorisation
+_FUSED = 64  # average number of entries in a row of S below which T is not stored
+_FEW = 1000  # number of pairs up to which their matrix is always formed
+_STEPS = 60  # steps of conjugate gradients in the comparison with a factorisation
 # Nanoseconds of one multiplication and addition: in a product of matrices and in a factorisation; along rows and in
 # inner products, compiled, then without a compiler, while K fits the cache and beyond.
-_GEMM, _ENTRY = 0.04, 8.0  # and of an entry of the matrix of pairs
+_GEMM, _ENTRY = 0.04, 8.0  # nanoseconds of an entry of the matrix of pairs
 _AXPY, _DOT = (0.12, 0.16), (0.13, 0.22)
-_AXPY_PLAIN, _DOT_PLAIN, _CALL = (0.25, 0.7), (0.9, 1.0), 1000.0  # and what a call costs
+_AXPY_PLAIN, _DOT_PLAIN, _CALL = (0.25, 0.7), (0.9, 1.0), 1000.0  # nanoseconds of a call
 _CACHE = 1 << 20  # numbers
 
 
 class PairGram(ScalarGram):
     """c ↦ f, f_p = Σ_q k_P(p, q) c_q = (G S K)_ab + (G S K)_ba for p = {a, b}, G = δI + (1 − δ)K.
 
-    S (m, m) holds c_q/2 at both orders of q = {c, d} (c_q once for a self-pair), so that k_P is the mean over orders of
-    2[δ1{a=c} + (1 − δ)k(a, c)] k(b, d). With `ordered` pairs are points (a, b), S holds c_q once, and f = 2 G S K. A
+    S (m, m) has c_q/2 at both orders of q = {c, d} (c_q once for a self-pair), so that k_P is the mean over orders of
+    2[δ1{a=c} + (1 − δ)k(a, c)] k(b, d). With `ordered` pairs are points (a, b), S has c_q once, and f = 2 G S K. A
     product costs about 3nm multiplications for n pairs of m nodes while S is sparse, and two products of m × m matrices
-    when pairs are many; there are no n² numbers unless `dense` is called.
+    for many pairs; only `dense` forms n² numbers.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class PairGram(ScalarGram):
         δ.
     ordered : bool
     same : integer array of shape (m,), optional
-        For each node of the rows, its position among those of the columns, −1 if it is not there.
+        For each node of the rows, its position among those of the columns, or −1.
 
     Examples
     --------
@@ -174,7 +174,7 @@ class PairGram(ScalarGram):
 
     @cached_property
     def _reads(self) -> Reads:
-        """What is read from columns b of T: rows of K (−1: none), entries for 1{·} (likewise), b, the pair; by b."""
+        """The reads from columns b of T: rows of K and entries for 1{·} (−1: none), b, the pair; sorted by b."""
         (a, b), pair, none = self.left.T, np.arange(len(self.left)), np.full(len(self.left), -1)
         parts = [(a if self.mix < 1 else none, self.same[a] if self.mix > 0 else none, b, pair)]
         if self.mix > 0 and not self.ordered:
@@ -185,14 +185,14 @@ class PairGram(ScalarGram):
 
     @cached_property
     def _columns(self) -> np.ndarray:
-        """Kᵀ with rows that lie together in memory."""
+        """Kᵀ with contiguous rows."""
         return self.nodes if self.symmetric and self.nodes.flags.c_contiguous else np.ascontiguousarray(self.nodes.T)
 
     # --------------------------------------------------------------------------------------------- costs
 
     @property
     def _costs(self) -> tuple[float, float, float, float]:
-        """Nanoseconds of the scatter as a sparse and as a dense product, of the gather entry by entry and as one."""
+        """Nanoseconds of the scatter as a sparse and a dense product, and of the gather by entries and as a product."""
         rows, columns = self.nodes.shape
         fast, beyond = has_compiler(), int(rows * columns > _CACHE)
         axpy, dot = (_AXPY[beyond], _DOT[beyond]) if fast else (_AXPY_PLAIN[beyond], _DOT_PLAIN[beyond])
@@ -202,7 +202,7 @@ class PairGram(ScalarGram):
 
     @property
     def _forms(self) -> tuple[bool, bool]:
-        """Whether S is kept sparse, and whether entries are gathered one by one."""
+        """Whether S is sparse, and whether entries are gathered one by one."""
         sparse, dense, dots, gemm = self._costs
         return sparse <= dense, dots <= gemm
 
@@ -211,12 +211,12 @@ class PairGram(ScalarGram):
         return min(sparse, dense) + min(dots, gemm) if is_numpy(self.nodes) else dense + gemm
 
     def _matrix_cost(self, q: int) -> float:
-        """Of a product of the matrix of pairs, evaluated on the way, with q columns."""
+        """Nanoseconds of a product of the matrix of pairs, evaluated as needed, with q columns."""
         return self.shape[0] * self.shape[1] * (_ENTRY * (2 if self.mix > 0 else 1) + q * _GEMM)
 
     @property
     def prefers_products(self) -> bool:  # type: ignore[override]
-        """Whether products alone are cheaper than the matrix and its factor, or the matrix does not fit."""
+        """Whether products cost less than the matrix and its factor, or the matrix exceeds memory."""
         n = self.shape[0]
         if n <= _FEW:
             return False
@@ -249,7 +249,7 @@ class Scatter:
         return csr_array((c[self.source] * self.factor, self.indices, self.indptr), shape=(self.m, self.m))
 
     def dense(self, c: Array) -> Array | None:
-        """S whole, in any array library; None where a pair is there twice."""
+        """S as a dense array, in any library; None if a pair is repeated."""
         m, n = self.m, len(self.source)
         where = np.repeat(np.arange(m), np.diff(self.indptr)) * m + self.indices
         if np.any(np.diff(where) == 0):

@@ -1,6 +1,6 @@
-"""Sums over observed pairs of nodes: T = S K for a sparse S, and entries of K T; compiled by Numba where it is there.
+"""Sums over observed pairs of nodes: T = S K for a sparse S, and entries of K T; compiled if Numba is installed.
 
-Rows of K and of Tᵀ are read as they lie in memory; both routes give the same numbers up to rounding.
+Rows of K and of Tᵀ are contiguous in memory; both routes return the same numbers up to rounding.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from iokr._system.compile import compiled
 
 __all__ = ["Reads", "fused_product", "has_compiler", "row_dots", "scatter_rows"]
 
-_ROWS, _FEW, _NARROW = 2048, 4, 200  # rows gathered at a time without a compiler, of both factors, and their length
-_PANEL, _STRIP = 512, 128  # columns of K at a time in the compiled scatter, and of T = S K where it is not kept
+_ROWS, _FEW, _NARROW = 2048, 4, 200  # rows of both factors gathered at a time without a compiler, and their length
+_PANEL, _STRIP = 512, 128  # columns of K at a time in the compiled scatter, and of T = S K if it is not stored
 
 Reads = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # rows of K, entries, columns of T, pairs
 
@@ -27,7 +27,7 @@ def has_compiler() -> bool:
 
 
 def scatter_rows(S: csr_array, K: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """S K, a dense array: row c is Σ_d S_cd K_d; compiled, into `out` where it is given."""
+    """S K, a dense array: row c is Σ_d S_cd K_d; compiled, into `out` if given."""
     loop = compiled(_scatter, reorder=True)
     if loop is None:
         return np.asarray(S @ K)
@@ -47,7 +47,7 @@ def row_dots(A: np.ndarray, B: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.n
         for rows in blocks(len(a), _ROWS):
             out[rows] = np.einsum("ij,ij->i", A.take(a[rows], axis=0), B.take(b[rows], axis=0))
         return out
-    # Rows of B for a few rows of A at a time: one product gives all their pairings, of which the listed ones are kept.
+    # Rows of B for a few rows of A at a time: one product of all their pairings, of which the listed ones are used.
     starts = np.concatenate([[0], np.flatnonzero(np.diff(a)) + 1, [len(a)]])
     group = np.repeat(np.arange(len(starts) - 1) % _FEW, np.diff(starts))
     for first in range(0, len(starts) - 1, _FEW):
@@ -65,7 +65,7 @@ def fused_product(
 ) -> np.ndarray:
     """Σ over the reads of a pair of scale ⟨K_row, T_column⟩ + identity T_entry,column, T = S columns; needs a compiler.
 
-    T is there for a strip of columns at a time, in the cache; reads are sorted by column.
+    T is computed for a strip of columns at a time, in the cache; reads are sorted by column.
     """
     loop = compiled(_fused, reorder=True)
     assert loop is not None
@@ -77,7 +77,7 @@ def fused_product(
 
 
 def _scatter(indptr: Any, indices: Any, data: Any, K: Any, T: Any) -> None:
-    """Row by row within a panel of columns that the cache holds, eight rows of K at a time."""
+    """By rows within a panel of columns that fits the cache, eight rows of K at a time."""
     m = K.shape[1]
     for first in range(0, m, _PANEL):
         columns = slice(first, min(first + _PANEL, m))
@@ -104,7 +104,7 @@ def _scatter(indptr: Any, indices: Any, data: Any, K: Any, T: Any) -> None:
 
 
 def _dots(A: Any, B: Any, a: Any, b: Any, out: Any) -> None:
-    """Inner products, four at a time where four pairs in a row share `a`."""
+    """Inner products, four at a time if four consecutive pairs share `a`."""
     m, p = A.shape[1], 0
     while p < len(a):
         i = a[p]
@@ -130,7 +130,7 @@ def _dots(A: Any, B: Any, a: Any, b: Any, out: Any) -> None:
 def _fused(
     S: Any, columns: Any, K: Any, reads: Any, starts: Any, scale: float, identity: float, strip: Any, out: Any
 ) -> None:
-    """A strip of Tᵀ by sums of rows of K, then everything that is read from it."""
+    """A strip of Tᵀ by sums of rows of K, then all reads from it."""
     (indptr, indices, data), (row, entry, column, pair) = S, reads
     width, m = strip.shape
     sums = np.empty(width)

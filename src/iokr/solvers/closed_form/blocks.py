@@ -1,4 +1,4 @@
-"""Kernels that do not separate: a problem of n points and d outputs is one of nd numbers, left out d at a time."""
+"""Kernels that do not separate: a problem with n points and d outputs as one with nd numbers, left out d at a time."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class BlockPath(Path):
         return self.path if isinstance(self.path, SpectralPath) else SpectralPath(self.flat, geometry(self.flat))
 
     def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
-        """ψ_i − h₋ᵢ(x_i) in every coordinate (Ψ read as 0 where unobserved): all entries of row i leave at once."""
+        """ψ_i − h₋ᵢ(x_i) in every coordinate (Ψ read as 0 where unobserved), without all entries of row i."""
         path = self._spectral
         points, vector = path.points, self._vector(Psi)
         D = alpha / to_numpy(path.shrink(alpha))[:, 0]
@@ -59,12 +59,12 @@ class BlockPath(Path):
             R = R + B @ to_numpy(points.targets(vector))[:, 0]
         root = np.ones(len(R)) if points.sqrt_w is None else to_numpy(points.sqrt_w)
         y = to_numpy(vector)[:, 0]
-        # h at the entries without a label, and what a label of the same point moves there.
+        # h at the entries without a label, and its change by the labels of the same point
         hidden = np.setdiff1d(np.arange(self.n * self.d), points.active)
         small = root < 1e-6 * root.max()
         C = path.coefficients(vector, alpha)
         rows = self.flat.gram.K.rows
-        if small.any():  # R is only right to eps, absolutely: take √w(y − h) instead
+        if small.any():  # R has absolute errors of eps only: take √w(y − h) instead
             own = points.active[small]
             R[small] = root[small] * (y[own] - to_numpy(rows(own) @ C)[:, 0])
         values = np.zeros(self.n * self.d)

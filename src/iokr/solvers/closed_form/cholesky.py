@@ -39,10 +39,9 @@ __all__ = ["Cholesky"]
 class Cholesky(ClosedForm):
     """C = (K + α I)⁻¹ Ψ by K + α I = L Lᵀ; with A = E diag(γ) Eᵀ, one factor per distinct γ_j.
 
-    n³/3 flops and n²/2 numbers: one triangle is evaluated into its place and factored there; leave-one-out is n³/3 more
-    and, under NumPy, no memory. With a manifold penalty, λI + γFᵀKF is factored instead
-    (M = F Fᵀ). Where rounding makes K + αI indefinite (α below n·eps·‖K‖) the eigenvalues are clipped
-    at zero instead, as `Eigen` does.
+    n³/3 flops and n²/2 numbers: one triangle is evaluated and factored in place; leave-one-out takes n³/3 more and,
+    under NumPy, no memory. With a manifold penalty, λI + γFᵀKF is factored instead (M = F Fᵀ). If rounding makes K + αI
+    indefinite (α below n·eps·‖K‖) the eigenvalues are clipped at zero, as by `Eigen`.
 
     Examples
     --------
@@ -53,7 +52,7 @@ class Cholesky(ClosedForm):
     """
 
     def refuses(self, problem: Problem) -> str | None:
-        """Needs a quadratic loss and, with a penalty, weights of comparable size."""
+        """A quadratic loss is required and, with a penalty, weights of comparable size."""
         if problem.operator.oblique:
             return "a covariance operator has as many eigenvalues as there are outputs; use `Eigen()`."
         return super().refuses(problem) or (refuses_weights(problem) if problem.penalised else None)
@@ -86,7 +85,7 @@ class Cholesky(ClosedForm):
 
 
 def _ridge(problem: Problem, a: float) -> Array:
-    """C = (K + (α/a) I)⁻¹ Ψ / a for A = aI: the plain case, as it is written."""
+    """C = (K + (α/a) I)⁻¹ Ψ / a for A = aI."""
     K, shift = problem.gram.K, problem.alpha / a
     if isinstance(problem.Psi, IdentityMatrix):
         C, pivot = inverse(K.detach(lower=True), shift)
@@ -106,7 +105,7 @@ class CholeskyPath(PointsPath):
         self.points = geometry(problem)
         self._once = once
         self._S: Array | None = None
-        self._triangle: Packed | None = None  # of S, for further factors, while there is memory for it
+        self._triangle: Packed | None = None  # of S, for further factors, if there is memory for it
 
     def _factor(self, shift: float, *, last: bool) -> CholeskyFactor | Packed:
         overwrite = self._once and last
@@ -119,25 +118,25 @@ class CholeskyPath(PointsPath):
         return cholesky(S, shift, overwrite=overwrite)
 
     def _packed(self, *, overwrite: bool) -> Packed:
-        """S by one triangle, to be factored in place: a copy of the one that is kept, or evaluated again."""
+        """S by one triangle, to be factored in place: a copy of the cached one, or evaluated again."""
         kept, self._triangle = self._triangle, None
         S = self.points.packed() if kept is None else kept
         if overwrite:
             return S
         like = self.problem.like
         free = available_memory(like)
-        if is_cuda(like) or (free is not None and packed_bytes(S.n, like) > free):  # a device evaluates K in no time
+        if is_cuda(like) or (free is not None and packed_bytes(S.n, like) > free):  # evaluating K is fast on a device
             return S
         self._triangle = S
         return S.copy()
 
     def _spectral(self) -> SpectralPath:
-        """The way out when rounding makes S + shift indefinite."""
+        """The path by eigenvalues, if rounding makes S + shift indefinite."""
         self._S = self._triangle = None
         check_memory(
             8.0 * eigh_arrays(self.problem.like) * self.problem.gram.size**2,
             "K + αI is indefinite by rounding, and the eigendecomposition that clips it",
-            "Raise `alpha`, which then needs half of K alone.",
+            "Raise `alpha`; a definite K + αI needs half of K only.",
             self.problem.like,
         )
         return SpectralPath(self.problem, geometry(self.problem))

@@ -35,7 +35,7 @@ from iokr.solvers.closed_form.symmetric_system import BlockFactor, Geometry, Poi
 __all__ = ["DeformedPath", "ManifoldPath", "PlainKernel", "Reduction", "Shared", "deformed_kernel"]
 
 _EPS = float(np.finfo(np.float64).eps)
-_LIMIT = 1e6  # of μγw_max/λ: beyond it the deformed form loses more than six digits
+_LIMIT = 1e6  # largest μγw_max/λ: beyond, the deformed form loses more than six digits
 
 
 class PlainKernel:
@@ -73,7 +73,7 @@ class _DiagonalForm:
 
 
 class Reduction:
-    """K = R Rᵀ and RᵀLR = Q T Qᵀ: everything about K and L that any α, μ, γ or loss asks for.
+    """K = R Rᵀ and RᵀLR = Q T Qᵀ: sufficient for all α, μ, γ and losses.
 
     R is a Cholesky factor (pivoted, hence thin, when K is singular) and T tridiagonal under NumPy; elsewhere R = U√s
     and T is diagonal. P = QᵀRᵀJᵀ.
@@ -132,7 +132,7 @@ def _root(K: Array) -> tuple[Array, Any, bool]:
             return factor.L, lambda b: factor.solve_lower(b, transpose=True), True
     except NotPositiveDefinite:
         pass
-    mirror_upper(K, diagonal)  # above the diagonal K is still there
+    mirror_upper(K, diagonal)  # K is not overwritten above the diagonal
     R, pivot_rows = pivoted_cholesky(K, overwrite=True)
     corner = R[pivot_rows]
 
@@ -145,7 +145,7 @@ def _root(K: Array) -> tuple[Array, Any, bool]:
 
 
 def _thin(L: Array) -> Any:
-    """L as a sparse matrix where that is cheaper to multiply with."""
+    """L, as a sparse matrix if products with it are then cheaper."""
     if is_numpy(L) and np.count_nonzero(L) < 0.05 * L.size:
         from scipy.sparse import csr_array
 
@@ -209,7 +209,7 @@ class DeformedPath(PointsPath):
 
 
 class Shared:
-    """What every μ uses, computed when first asked for."""
+    """The reduction for all μ, computed at its first use."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
@@ -224,7 +224,7 @@ class Shared:
 
 
 class ManifoldPath(Path):
-    """At each α the deformed form where it is accurate (μγw_max/λ ≤ 1e6) and cheaper, else the M-form."""
+    """At each α the deformed form if it is accurate (μγw_max/λ ≤ 1e6) and cheaper, else the M-form."""
 
     def __init__(self, problem: Problem, shared: Shared, form: str | None) -> None:
         super().__init__(problem)
@@ -241,11 +241,11 @@ class ManifoldPath(Path):
         return spectral_path(self._problem, geometry(self._problem, self._shared.blocks))
 
     def at(self, alpha: float, n_alphas: int = 1) -> DeformedPath | SpectralPath:
-        """The form to use at `alpha`, when `n_alphas` of them are wanted."""
+        """The form to use at `alpha`, for `n_alphas` values of it."""
         if self._form == "deformed":
             return self.deformed_form
         N = self._problem.gram.shape[0]
-        # An n × n system per α and γ against one eigendecomposition of size N, unless that is there already.
+        # An n × n system per α and γ against one eigendecomposition of size N, unless it is known already.
         costly = (
             weight_ratio(self._problem) <= _LIMIT
             and n_alphas * len(self.operator.gamma) * self.n**2 * (self.n + 2 * N) > 13 * N**3
@@ -257,15 +257,15 @@ class ManifoldPath(Path):
         return self.deformed_form if self.deformed_form.q(alpha) <= limit else self.eigen_form
 
     def coefficients(self, Psi: Array, alpha: float) -> Array:
-        """C of the form chosen."""
+        """C by the chosen form."""
         return self.at(alpha).coefficients(Psi, alpha)
 
     def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
-        """Residuals of the form chosen."""
+        """Residuals by the chosen form."""
         return self.at(alpha).loo_residuals(Psi, alpha, groups)
 
     def loo_errors(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None = None) -> np.ndarray:
-        """Errors along the path, each by the form chosen."""
+        """Errors along the path, each by the chosen form."""
         errors = np.empty(len(alphas))
         chosen = [self.at(alpha, len(alphas)) for alpha in alphas]
         for form in {id(f): f for f in chosen}.values():
@@ -283,7 +283,7 @@ class ManifoldPath(Path):
 
 
 def deformed_kernel(problem: Problem) -> ManifoldPath | PlainKernel:
-    """K̃ of a problem, with or without unlabelled points; sample weights only say which labels count."""
+    """K̃ of a problem, with or without unlabelled points; of the sample weights only their zeros matter."""
     if problem.penalty is None or problem.manifold_weight == 0:
         return PlainKernel(problem)
     return ManifoldPath(problem, Shared(problem), None)

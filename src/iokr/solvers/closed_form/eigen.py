@@ -22,8 +22,8 @@ __all__ = ["Eigen", "ManifoldEigen"]
 class Eigen(ClosedForm):
     """C = U [Uᵀ Ψ E / (α + s γᵀ)] Eᵀ in the eigenbases K = U diag(s) Uᵀ and A = E diag(γ) Eᵀ.
 
-    A second α costs two products. About 9n³ flops once, 3n² numbers of memory; with a manifold penalty the same in
-    the coordinates of `ManifoldEigen`'s M-form.
+    A second α costs two products. About 9n³ flops once, 3n² numbers of memory; with a manifold penalty the same in the
+    coordinates of the M-form of `ManifoldEigen`.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class Eigen(ClosedForm):
     """
 
     def refuses(self, problem: Problem) -> str | None:
-        """Needs a quadratic loss and, with a penalty, weights of comparable size."""
+        """A quadratic loss is required and, with a penalty, weights of comparable size."""
         return super().refuses(problem) or (refuses_weights(problem) if problem.penalised else None)
 
     def memory(self, problem: Problem) -> float:
@@ -54,15 +54,15 @@ class Eigen(ClosedForm):
 class ManifoldEigen(ClosedForm):
     """C e_j = (λI + γ_j M K)⁻¹ JᵀΨe_j with M = JᵀJ + μL, for whole grids of λ and μ.
 
-    Two exact forms. *Deformed*: one reduction of K and L is reused for every (λ, μ) at the price of an n × n Cholesky
-    factorisation each, n the number of labels; its error grows with μγw_max/λ, w_max the largest eigenvalue of RᵀLR.
-    *M-form*: one eigendecomposition per μ is reused for every λ, and its error does not grow. By default each (λ, μ)
-    takes the deformed form while it is accurate and cheaper.
+    Two exact forms. *Deformed*: one reduction of K and L is reused for every (λ, μ), each of which takes an n × n
+    Cholesky factorisation, n the number of labels; its error grows with μγw_max/λ, w_max the largest eigenvalue of
+    RᵀLR. *M-form*: one eigendecomposition per μ is reused for every λ; its error does not grow. By default each (λ, μ)
+    takes the deformed form if it is accurate and cheaper.
 
     Parameters
     ----------
     form : {None, "deformed", "eigen"}, default=None
-        Insist on one form.
+        The form; None chooses for each (λ, μ).
 
     Examples
     --------
@@ -77,14 +77,14 @@ class ManifoldEigen(ClosedForm):
     form: str | None = None
 
     def refuses(self, problem: Problem) -> str | None:
-        """Needs a quadratic loss and a penalty."""
+        """A quadratic loss and a penalty are required."""
         if not problem.penalised:
             return "there is no manifold penalty; set `manifold`, or use `Eigen()` or `Cholesky()`."
         check_choice(self.form, "form", (None, "deformed", "eigen"))
         if self.form == "eigen" and refuses_weights(problem):
             return refuses_weights(problem)
         if self.form == "deformed" and problem.operator.oblique:
-            return "a covariance operator has as many eigenvalues as there are outputs; leave `form` out."
+            return "a covariance operator has as many eigenvalues as there are outputs; use `form=None`."
         return super().refuses(problem)
 
     def memory(self, problem: Problem) -> float:

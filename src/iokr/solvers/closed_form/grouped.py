@@ -1,4 +1,4 @@
-"""ψ_S − h₋ₛ(x_S) = (N_SS)⁻¹ (NΨ)_S, N = I − H: rows of a group leave together, in blocks of groups of one size."""
+"""ψ_S − h₋ₛ(x_S) = (N_SS)⁻¹ (NΨ)_S, N = I − H: leave-group-out, in blocks of groups of the same size."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = [
     "with_unweighted",
 ]
 
-_ENTRIES = 1 << 22  # numbers of an array that a batch of groups takes
+_ENTRIES = 1 << 22  # numbers of the arrays of a batch of groups
 
 Blocks = Callable[[np.ndarray], Array]
 """Rows of c groups of one size s, (c, s), ↦ N_SS of each, (c, s, s)."""
 
 
 def blocks_of_matrix(N: Array) -> Blocks:
-    """The blocks of a symmetric matrix that is at hand."""
+    """The blocks of a stored symmetric matrix."""
 
     def blocks(rows: np.ndarray) -> Array:
         return take_entries(N, rows)
@@ -58,7 +58,7 @@ def take_entries(N: Array, rows: np.ndarray) -> Array:
 
 
 def by_size(groups: np.ndarray, width: int) -> Iterator[np.ndarray]:
-    """Rows (c, s) of the groups of each size s, at most so many at a time that c · s · width numbers fit in a batch."""
+    """Rows (c, s) of the groups of each size s, at a time those with c · s · width numbers in a batch."""
     order = np.argsort(groups, kind="stable")
     sizes = np.unique(groups, return_counts=True)[1]
     first = np.cumsum(sizes) - sizes
@@ -125,10 +125,10 @@ def with_unweighted(
     groups: np.ndarray,
     small: np.ndarray | None = None,
 ) -> Array:
-    """The residuals of all n rows from those that count: a row of weight 0 is predicted without its group.
+    """The residuals of all n rows from those of positive weight; a row of weight 0 is predicted without its group.
 
-    h₋ₛ is the fit in which ψ_S is ψ_S − r_S, r_S its residuals; the fit is linear in ψ. Rows of `small` weight, whose
-    r was divided by almost nothing, are predicted in the same way.
+    h₋ₛ is the fit to the targets ψ_S − r_S in place of ψ_S, r_S their residuals, and fits are linear in ψ. Rows of
+    `small` weight, whose r was divided by a small number, are predicted in the same way.
     """
     rest = np.setdiff1d(np.arange(path.n), active)
     rest = rest if small is None else np.union1d(rest, small)

@@ -1,4 +1,4 @@
-"""K = Φ Φᵀ with fewer features than points: everything from the moments ΦᵀΦ and ΦᵀΨ."""
+"""K = Φ Φᵀ with fewer features than points: fits from the moments ΦᵀΦ and ΦᵀΨ."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from iokr.solvers.closed_form.symmetric_system import Geometry, PointsPath
 __all__ = ["THIN", "LowRank", "MomentsPath", "ThinPath", "left_out_errors"]
 
 THIN = 2  # times as many points as features: np² + p³/3 flops of the moments are then fewer than n³/3
-_FEW_DIGITS = 1e-12  # of the largest eigenvalue: an α below leaves too few to a Cholesky factor
+_FEW_DIGITS = 1e-12  # of the largest eigenvalue: below, a Cholesky factor of G + αI loses too many digits
 _CLOSE = 1e-5  # 1 − h_ii below which it has lost too many digits
 
 
@@ -66,7 +66,7 @@ class LowRank(ClosedForm):
     checkpoint: Any = None
 
     def refuses(self, problem: Problem) -> str | None:
-        """Needs features, and nothing that couples all points."""
+        """Features are required, and no penalty or operator that couples all points."""
         if problem.gram.factor is None:
             return (
                 "`kernel` must have fewer explicit features than there are rows; use `Nystroem(kernel, n_components)`."
@@ -95,8 +95,8 @@ class LowRank(ClosedForm):
 class MomentsPath(PointsPath):
     """h_ii(λ) = Σ_j F_ij² γ/(ω_jγ + λ), F = √wΦQ, G = ΦᵀWΦ = Q diag(ω) Qᵀ; c_i = w_i (ψ_i − h(x_i))/λ.
 
-    One λ and one γ need no eigenvalues: D = (γG + λI)⁻¹B by Cholesky. F is computed a chunk at a time and not kept.
-    1 − h_ii has few digits where h_ii is next to 1: then the singular vectors of Φ are taken, which do not cancel.
+    One λ and one γ need no eigenvalues: D = (γG + λI)⁻¹B by Cholesky. F is computed in chunks and not stored.
+    1 − h_ii has few digits if h_ii is close to 1: then the singular vectors of Φ are used, without cancellation.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -127,14 +127,14 @@ class MomentsPath(PointsPath):
         return self._pairs[1]
 
     def _chunks(self, width: int = 0) -> Iterator[tuple[slice, Array]]:
-        """(rows among those of positive weight, √wΦ of them), few where `width` numbers a row are made of them."""
+        """(rows among those of positive weight, their √wΦ), fewer at a time for more numbers `width` per row."""
         Phi, points = self._problem.gram.factor, self.points
         for rows in blocks(len(points.active), chunk_rows(max(width, int(Phi.shape[1])), Phi)):  # type: ignore[union-attr]
             part = take_rows(Phi, rows if points.whole else points.active[rows])
             yield rows, part if points.sqrt_w is None else points.sqrt_w[rows][:, None] * part
 
     def _targets(self, Psi: Array) -> tuple[Array, Array]:
-        """√wΨE and BE, kept for the next α."""
+        """√wΨE and BE, cached for the next α."""
         if self._kept is None or self._kept[0] is not Psi:
             targets = self.points.targets(self.operator.rotate(Psi))
             B = None
@@ -157,7 +157,7 @@ class MomentsPath(PointsPath):
         return parts[0] if len(parts) == 1 else array_namespace(targets).concat(parts, axis=0)
 
     def _once(self, B: Array, alpha: float) -> Array | None:
-        """γ(γG + λI)⁻¹B by Cholesky, for the first α and one γ, unless eigenvalues are known or digits would be few."""
+        """γ(γG + λI)⁻¹B by Cholesky, for the first α and one γ, unless eigenvalues are known or more accurate."""
         gamma = self.operator.gamma
         if "_pairs" in vars(self) or len(gamma) != 1 or self._first not in (None, alpha):
             return None
@@ -174,7 +174,7 @@ class MomentsPath(PointsPath):
     def coefficients(self, Psi: Array, alpha: float) -> Array:
         """C = w(Ψ − H)/λ."""
         xp = array_namespace(self.G)
-        # The trace is at most r times the largest eigenvalue, which is asked for where that leaves a doubt.
+        # The trace is at most r times the largest eigenvalue, which is only computed if this does not decide.
         g = float(self.operator.gamma.max())
         if alpha < _FEW_DIGITS * g * float(xp.sum(xp.linalg.diagonal(self.G))):
             warn_small_alpha(alpha, float(xp.max(self.omega)) * g)

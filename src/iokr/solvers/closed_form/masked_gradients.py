@@ -17,11 +17,11 @@ DENSE = 1500  # observed entries, and half of all, up to which one Cholesky fact
 _TOL = 1e-10  # ‖residual‖ relative to the right-hand side
 _LIMIT = 2000
 _EPS = float(np.finfo(float).eps)
-_ENTRIES = 1 << 20  # of the arrays that rows left out together take
+_ENTRIES = 1 << 20  # of the arrays for rows that are left out together
 
 
 def by_gradients(problem: Problem) -> bool:
-    """Whether A couples too many observed entries for a matrix over them, in a map that is symmetric."""
+    """Whether A couples too many observed entries for a matrix over them, and the map is symmetric."""
     if problem.mask is None or problem.penalised or problem.gram.operator is None or problem.operator.oblique:
         return False
     mask = np.asarray(problem.mask)
@@ -29,12 +29,12 @@ def by_gradients(problem: Problem) -> bool:
 
 
 class MaskedPath(Path):
-    """(m∘√w(K (√w∘Z) A) + λZ) = m∘√wΨ by conjugate gradients, C = √wZ; nothing has a number per pair of entries.
+    """(m∘√w(K (√w∘Z) A) + λZ) = m∘√wΨ by conjugate gradients, C = √wZ; without a matrix over pairs of entries.
 
-    The preconditioner is the inverse of the problem whose entries are all seen, R ↦ m∘(U[UᵀRE/(λ + sγᵀ)]Eᵀ), with
-    √wK√w = U diag(s) Uᵀ and A = E diag(γ) Eᵀ. Without missing entries it is exact: one step. Memory n² + q² + 6nq.
-    Leaving out row i empties it in m; several rows leave side by side, each with steps of its own, from the whole
-    solution.
+    The preconditioner is the inverse of the problem with all entries observed, R ↦ m∘(U[UᵀRE/(λ + sγᵀ)]Eᵀ), with √wK√w
+    = U diag(s) Uᵀ and A = E diag(γ) Eᵀ. Without missing entries it is exact: one step. Memory n² + q² + 6nq. Leaving
+    out row i empties it in m; several rows are left out side by side, each with its own steps, from the solution of all
+    rows.
     """
 
     mask: np.ndarray
@@ -90,7 +90,7 @@ class MaskedPath(Path):
         return X
 
     def _whole(self, Psi: Array, alpha: float) -> Array:
-        """Z (n, q) of all rows, kept for leave-one-out at the same α."""
+        """Z (n, q) of all rows, cached for leave-one-out at the same α."""
         kept = self._kept.get(alpha)
         if kept is None or kept[0] is not Psi:
             warn_small_alpha(
@@ -106,7 +106,7 @@ class MaskedPath(Path):
         return self.points.to_points(self._whole(Psi, alpha))
 
     def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
-        """ψ_i − h₋ᵢ(x_i) in every coordinate (Ψ read as 0 where unobserved): all entries of row i leave at once."""
+        """ψ_i − h₋ᵢ(x_i) in every coordinate (Ψ read as 0 where unobserved), without all entries of row i."""
         Z = self._whole(Psi, alpha)
         xp = array_namespace(Z)
         n, q = Z.shape

@@ -21,7 +21,7 @@ __all__ = ["masked_path"]
 def masked_path(path: Callable[[Problem], Path], problem: Problem) -> Path:
     """A = aI: a problem per pattern of columns, each with its `path`; else one system over observed entries.
 
-    That system is a matrix where entries are few or a penalty couples the points, else a map for conjugate gradients.
+    The system is a matrix for few entries or with a penalty, else a map for conjugate gradients.
     """
     if problem.operator.scale is not None:
         return _Patterns(path, problem)
@@ -63,11 +63,11 @@ class _Patterns(Path):
         return [join_columns([(columns, values[i]) for columns, values in groups]) for i in range(len(alphas))]
 
     def coefficients(self, Psi: Array, alpha: float) -> Array:
-        """C, a group of columns at a time."""
+        """C, by groups of columns."""
         return self._each(Psi, "coefficients", [alpha])[0] / (self.a or 1.0)
 
     def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
-        """Residuals, a group of columns at a time; an unobserved entry keeps its plain prediction."""
+        """Residuals, by groups of columns; those of unobserved entries are of the fit to all rows."""
         return self._each(Psi, "loo_residuals", [alpha], (groups,))[0]
 
     def _residuals(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None) -> list[Array]:
@@ -84,7 +84,7 @@ class _Entries(Path):
         self.penalised = problem.penalised
         labelled = np.ones(self.n) if self.weight is None else self.weight
         self.rows = np.flatnonzero(labelled > 0)
-        # Rows of weight 0 stay among the points but carry no label.
+        # Rows of weight 0 remain points, without labels.
         indicator = None if len(self.rows) == self.n else (labelled > 0).astype(float)
         self.base = deformed_kernel(replace(problem, weight=indicator, mask=None))
         observed = self.mask[self.rows]
@@ -94,7 +94,7 @@ class _Entries(Path):
         check_memory(
             8.0 * (3 * size**2 + 2 * (len(self.rows) * q) ** 2),
             f"A fit with {size} observed entries coupled by A",
-            "To reduce memory: fewer rows, or A = I, for which columns are solved one by one.",
+            "To reduce memory: fewer rows, or A = I, for which columns are solved separately.",
             problem.Psi,
         )
 
@@ -132,7 +132,7 @@ class _Entries(Path):
         return self.operator.unrotate(C)
 
     def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
-        """ψ_i − h₋ᵢ(x_i) in every coordinate (Ψ read as 0 where unobserved): all entries of row i leave at once."""
+        """ψ_i − h₋ᵢ(x_i) in every coordinate (Ψ read as 0 where unobserved), without all entries of row i."""
         block, entries, system, y = self._system(Psi, alpha)
         N, _ = inverse(system, 1.0)
         a = N @ y

@@ -1,4 +1,4 @@
-"""From the path of a plain problem to those of kernels that do not separate and of missing entries."""
+"""Paths of closed forms, for kernels that separate and others, with complete and missing entries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["ClosedForm", "refuses_weights"]
 
 
 class ClosedForm(Solver):
-    """Solvers of quadratic problems: one factorisation, then every α is cheap, and leave-one-out is exact.
+    """Solvers of quadratic problems: one factorisation for all α, with exact leave-one-out.
 
     `solver.path(problem)` gives every α of a problem, `solver.paths(problem, manifold_weights)` a path per manifold
     weight.
@@ -37,10 +37,10 @@ class ClosedForm(Solver):
     array([0.017, 0.52 ])
     """
 
-    in_own_units: ClassVar[bool] = False  # linear in Ψ, by factors that no unit changes
+    in_own_units: ClassVar[bool] = False  # linear in Ψ, by factors that do not depend on units
 
     def refuses(self, problem: Problem) -> str | None:
-        """Needs a quadratic loss and a matrix. May be overridden."""
+        """A quadratic loss and a matrix are required. May be overridden."""
         if not problem.loss.quadratic:
             return f"`loss` must be quadratic, got {problem.loss!r}; use `Auto()`."
         return refuses_products(problem) if problem.gram.products_only else None
@@ -50,12 +50,12 @@ class ClosedForm(Solver):
         """The path of a separable kernel without missing entries."""
 
     def _paths(self, problem: Problem, manifold_weights: Sequence[float]) -> Iterator[Path]:
-        """A path per manifold weight; what they share is computed once. May be overridden."""
+        """A path per manifold weight, with shared factors. May be overridden."""
         for manifold_weight in manifold_weights:
             yield self._path(replace(problem, manifold_weight=manifold_weight))
 
     def paths(self, problem: Problem, manifold_weights: Sequence[float]) -> Iterator[Path]:
-        """A path per manifold manifold_weight, whatever the kernel and whether entries are missing."""
+        """A path per manifold weight, for all kernels and missing entries."""
         self.check(problem)
         with device_errors(self.memory(problem), *refusal(self, problem), problem.like):
             yield from self._any_paths(problem, manifold_weights)
@@ -82,12 +82,12 @@ class ClosedForm(Solver):
         return next(self.paths(problem, [problem.manifold_weight]))
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
-        path = next(self._any_paths(problem, [problem.manifold_weight]))  # `solve` has asked for memory
+        path = next(self._any_paths(problem, [problem.manifold_weight]))  # `solve` has checked the memory
         return Solution(path.coefficients(problem.Psi, problem.alpha))
 
 
 def refuses_weights(problem: Problem) -> str | None:
-    """With a penalty, whose block factor has w^{-½}: as many digits are lost as the weights span."""
+    """Why a penalty cannot be combined with these weights: its block factor has w^{-½}."""
     if weight_ratio(problem) > 1e6:
         return "`sample_weight` spreads over more than six orders of magnitude; use `ManifoldEigen()`."
     return None

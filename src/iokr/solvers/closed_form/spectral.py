@@ -1,4 +1,4 @@
-"""N = I − H by the eigenvectors of the symmetric system: one eigendecomposition is reused for every α and γ."""
+"""N = I − H by the eigenvectors of the symmetric system: one eigendecomposition for every α and γ."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from iokr.solvers.closed_form.symmetric_system import Geometry, PointsPath, scat
 
 __all__ = ["ObliquePath", "SpectralPath", "spectral_path"]
 
-_COLUMNS = 768  # of a product along the path: enough for GEMM, little beside n²
+_COLUMNS = 768  # columns of a product along the path: enough for GEMM, and much less than n² numbers
 
 
 class SpectralPath(PointsPath):
@@ -44,7 +44,7 @@ class SpectralPath(PointsPath):
         self._kept: tuple[Array, Array] | None = None  # targets, and their projection
 
     def with_operator(self, problem: Problem) -> SpectralPath:
-        """The path of the same points and weights under another A: the eigendecomposition is shared."""
+        """The path of the same points and weights under another A: with the same eigendecomposition."""
         path = copy(self)
         path._kept = None
         path.gram, path.operator = problem.gram, problem.operator
@@ -55,7 +55,7 @@ class SpectralPath(PointsPath):
         return alpha + self.omega[:, None] * asarray_like(self.operator.gamma, self.omega)[None, :]
 
     def project(self, Psi: Array) -> Array:
-        """T √w Ψ E, kept for the next α."""
+        """T √w Ψ E, cached for the next α."""
         if self._kept is None or self._kept[0] is not Psi:
             targets = self.points.targets(self.operator.rotate(Psi))
             self._kept = Psi, matmul(self.V.T, self.points.from_labels(targets))
@@ -98,7 +98,7 @@ class SpectralPath(PointsPath):
         return leave_groups_out(self, self.points, columns, Psi, alpha, groups)
 
     def loo_errors(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None = None) -> np.ndarray:
-        """Σ w‖ψ − h₋ᵢ‖² / Σ w for each alpha, a few of them to each product. May be overridden."""
+        """Σ w‖ψ − h₋ᵢ‖² / Σ w for each alpha, several per product. May be overridden."""
         if groups is not None:
             return super().loo_errors(Psi, alphas, groups)
         # w_i ‖r_i‖² is (R/Q)_i² before the division by √w, and E preserves norms.
@@ -128,7 +128,7 @@ class SpectralPath(PointsPath):
             errors[start : start + len(some)] = np.asarray(asarray_like(xp.sum(xp.sum(R, axis=2), axis=0), np.empty(0)))
         return errors / total
 
-    # What other losses and missing entries need: the deformed kernel and its lift, for w = 1.
+    # For other losses and missing entries: the deformed kernel and its lift, for w = 1.
 
     def deformed(self, alpha: float, g: float) -> Array:
         """K̃(λ, μ, g) on the labelled points, from N = (I + K̃)⁻¹: eigenvalues (1 − ν)/ν on those of N."""
@@ -150,7 +150,7 @@ class SpectralPath(PointsPath):
 
 
 class ObliquePath(SpectralPath):
-    """h = p L with p_j = K(λI + γ_j K)⁻¹ Ψe_j for A = E L, L E = diag(γ): nothing is divided by a small γ.
+    """h = p L with p_j = K(λI + γ_j K)⁻¹ Ψe_j for A = E L, L E = diag(γ): without division by small γ.
 
     ‖ψ_i − h‖² = ‖ψ_i‖² − 2⟨p, τ_i⟩ + Σ_j γ_j p_j² with τ = ΨE, because L is orthogonal in F with squared norms γ.
     """
@@ -158,7 +158,7 @@ class ObliquePath(SpectralPath):
     operator: Oblique
 
     def _loo_parts(self, Psi: Array) -> Callable[[float], Array]:
-        """α ↦ p₋ᵢ(x_i), shape (n, r), sharing what does not depend on α."""
+        """α ↦ p₋ᵢ(x_i), shape (n, r); products that do not depend on α are computed once."""
         points, tau = self.points, self.operator.rotate(Psi)
         xp = array_namespace(tau)
         targets = points.targets(tau)
@@ -209,7 +209,7 @@ class ObliquePath(SpectralPath):
         return left_out
 
     def _without_groups(self, Psi: Array, groups: np.ndarray) -> Callable[[float], Array]:
-        """α ↦ p₋ₛ(x_S) of the rows that count, the groups S left out: `_loo_parts` with blocks for diagonals."""
+        """α ↦ p₋ₛ(x_S) of the rows of positive weight, without their groups S: `_loo_parts` by blocks."""
         points, tau = self.points, self.operator.rotate(Psi)
         xp, targets = array_namespace(tau), points.targets(tau)
         X = matmul(self.V.T, points.from_labels(targets))
@@ -249,7 +249,7 @@ class ObliquePath(SpectralPath):
     def loo_errors(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None = None) -> np.ndarray:
         """Σ w‖ψ_i − h₋ᵢ‖² / Σ w for each alpha, norms in F."""
         tau, left_out = self.operator.rotate(Psi), self._loo_parts(Psi)
-        if groups is not None:  # rows of weight 0 do not count
+        if groups is not None:  # rows of weight 0 are left out
             without, active = self._without_groups(Psi, groups), self.points.active
 
             def left_out(alpha: float) -> Array:
@@ -267,5 +267,5 @@ class ObliquePath(SpectralPath):
 
 
 def spectral_path(problem: Problem, points: Geometry) -> SpectralPath:
-    """The path by eigenvectors for the operator that the problem has."""
+    """The path by eigenvectors for the operator of the problem."""
     return (ObliquePath if problem.operator.oblique else SpectralPath)(problem, points)

@@ -1,4 +1,4 @@
-"""M = F Fᵀ, the points that the loss and the penalty touch, in the coordinates where every system is symmetric."""
+"""M = F Fᵀ of loss and penalty, in coordinates in which every system is symmetric."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Geometry:
     """
 
     remainder: Array | None = None  # 𝓑
-    graded = False  # whether S falls from its top left to its bottom right
+    graded = False  # whether the entries of S fall from the top left to the bottom right
 
     def __init__(self, problem: Problem) -> None:
         self.N, self.n = problem.gram.shape[0], problem.n_labeled
@@ -56,14 +56,14 @@ class Geometry:
         return self.gram if self.whole else self.gram.restrict(self.active)
 
     def times(self, Z: Array) -> Array:
-        """S Z, K evaluated as it goes."""
+        """S Z, by panels of K."""
         if self.sqrt_w is None:
             return self.labeled_gram @ Z
         root = self.sqrt_w[:, None]
         return root * (self.labeled_gram @ (root * Z))
 
     def system(self) -> Array:
-        """S = Fᵀ K F, right in its lower triangle, for the caller to overwrite. May be overridden."""
+        """S = Fᵀ K F, valid in its lower triangle, for the caller to overwrite. May be overridden."""
         S = self.labeled_gram.detach(lower=True)
         if self.sqrt_w is not None:
             S *= self.sqrt_w[:, None]
@@ -71,7 +71,7 @@ class Geometry:
         return S
 
     def packed(self, *, single: bool = False) -> Packed:
-        """S by its lower triangle alone, for the caller to factor in place; with `single` in float32."""
+        """S by its lower triangle only, for the caller to factor in place; with `single` in float32."""
         return self.labeled_gram.packed(self.sqrt_w, single=single)
 
     def eigenpairs(self) -> tuple[Array, Array]:
@@ -113,7 +113,7 @@ class Geometry:
             loo = loo / self.sqrt_w[:, None]
             root = to_numpy(self.sqrt_w)
             small = np.flatnonzero(root < 1e-6 * root.max())
-            if len(small):  # R is only right to eps, absolutely: take y − h instead
+            if len(small):  # R has absolute errors of eps only: take y − h instead
                 loo = replace_rows(loo, small, plain(self.active[small]) / take_rows(Q, small))
         if len(self.active) == self.n:
             return loo
@@ -160,7 +160,7 @@ def _factor_unlabeled(L_uu: Array, N: int) -> tuple[Array, Any]:
             return factor.L, factor.solve_lower
     except NotPositiveDefinite:
         pass
-    m, Q = eigh(L_uu)  # a component without labels: its constant functions cost nothing
+    m, Q = eigh(L_uu)  # a component without labels: its constant functions have no penalty
     keep = int(xp.sum(xp.astype(m > N * _EPS * xp.max(m), xp.int64)))
     first = m.shape[0] - keep
     root, Q = xp.sqrt(m[first:]), Q[:, first:]
@@ -189,13 +189,13 @@ class ManifoldGeometry(Geometry):
 
     @property
     def graded(self) -> bool:  # type: ignore[override]
-        """Whether the columns of F for labels outweigh those of the penalty, √μ X and √μ R_u."""
+        """Whether the columns of F for labels are larger than those of the penalty, √μ X and √μ R_u."""
         norm = array_namespace(self._top).linalg.matrix_norm
         rest = self.mu**0.5 * float(np.hypot(float(norm(self.blocks.X)), float(norm(self.blocks.R_u))))
         return bool(float(norm(self._top)) >= rest)
 
     def system(self) -> Array:
-        """S = Fᵀ K F by blocks, overwriting K where R_u is square."""
+        """S = Fᵀ K F by blocks, overwriting K if R_u is square."""
         b, n = self.blocks, self._top.shape[0]
         K = self.gram.detach()
         if not self._in_order:
@@ -211,7 +211,7 @@ class ManifoldGeometry(Geometry):
         return (S + S.T) / 2
 
     def largest(self, found: float) -> float:
-        """At least the largest k(x, x): S is not K here."""
+        """At least the largest k(x, x), as S differs from K here."""
         diagonal = self.gram.diagonal()
         return float(array_namespace(diagonal).max(diagonal))
 
@@ -245,7 +245,7 @@ def _congruence(K: np.ndarray, top: np.ndarray, X: np.ndarray, R: np.ndarray, ro
         for columns in blocks(N - n, _PANEL):  # R falls away above its diagonal
             part = matmul(right[:, columns.start :], R[columns.start :, columns])
             K[rows, n + columns.start : n + columns.stop] += root * part
-    for columns in blocks(N, _PANEL):  # what is on and below the diagonal
+    for columns in blocks(N, _PANEL):  # on and below the diagonal
         first = max(columns.start - n, 0)
         above, below = K[:n, columns].copy(), K[n + first :, columns].copy()
         K[n + first :, columns] = matmul(X[:, first:].T, above)
@@ -262,7 +262,7 @@ def _congruence(K: np.ndarray, top: np.ndarray, X: np.ndarray, R: np.ndarray, ro
 
 
 def weight_ratio(problem: Problem) -> float:
-    """Largest over smallest positive weight: with a penalty, the block factor loses this many units of rounding."""
+    """Largest over smallest positive weight: with a penalty, the error of the block factor grows with it."""
     if problem.weight is None:
         return 1.0
     positive = problem.weight[problem.weight > 0]

@@ -1,1 +1,1 @@
-"""Other losses, and products alone: steps with a certificate."""
+"""Iterative solvers with a certificate, for other losses and for products with the Gram only."""

@@ -1,4 +1,4 @@
-"""Alternating directions: every loss with a proximal map, every operator, stopped on the duality gap."""
+"""Alternating directions, for every loss with a proximal map and every operator, stopped by the duality gap."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from iokr.solvers.iterative.reduced import LabeledKernel, LabeledProblem, labele
 __all__ = ["ADMM"]
 
 _RELAX = 1.7
-_CHECK = 4  # steps between looks at the gap
-_POLISH = 1e-8  # tolerance below which Newton steps pay
-_KINK = 2.0  # rows that sit at a kink of the loss hide its curvature: what the others show is too little
-_SOON = 100  # steps after which those are not a few
+_CHECK = 4  # steps between evaluations of the gap
+_POLISH = 1e-8  # tolerance below which Newton steps are faster
+_KINK = 2.0  # rows at a kink of the loss have no curvature, so that the estimate from the others is too small
+_SOON = 100  # steps after which the estimate is corrected for these rows
 _TINY = 1e-300
 
 
 @component
 class ADMM(Solver):
-    """u = prox(z), v = 𝒦(𝒦 + (λ/ρ)I)⁻¹(u − b): splits h into what the loss wants and what the kernel can do.
+    """u = prox(z), v = 𝒦(𝒦 + (λ/ρ)I)⁻¹(u − b): alternates between the loss and the kernel.
 
-    One factorisation is reused for all steps until ρ, which follows the curvature of the loss by itself, changes;
-    Newton steps on the fixed point polish small problems when the tolerance is below 1e-8. W = ρ(u − z) is dual
-    feasible by construction, so the relative duality gap is known at every check.
+    One factorisation is reused until ρ, which follows the curvature of the loss, changes; for tolerances below 1e-8
+    small problems end with Newton steps on the fixed point. W = ρ(u − z) is dual feasible, so that the relative duality
+    gap is known at every check.
 
     Parameters
     ----------
@@ -55,11 +55,11 @@ class ADMM(Solver):
     max_iter: int | None = None
 
     def refuses(self, problem: Problem) -> str | None:
-        """Needs a loss with `prox` and `dual`."""
+        """A loss with `prox` and `dual` is required."""
         if not problem.loss.has_prox:
             return f"{problem.loss!r} has no `prox`; use a closed form, or give the loss this method."
         if problem.mask is not None and not problem.loss.radial:
-            return f"{problem.loss!r} cannot use `y` with missing entries; drop these rows."
+            return f"{problem.loss!r} cannot be used with missing entries of `y`; drop these rows."
         return refuses_products(problem)
 
     def memory(self, problem: Problem) -> float:
@@ -78,10 +78,10 @@ class ADMM(Solver):
             return Solution(labeled.lift(labeled.Psi * 0.0), n_iter=0)
         if problem.loss.boxes and not labeled.semi_supervised and problem.gram.operator is not None:
             kept = start.state if start is not None and isinstance(start.state, BoxState) else None
-            with unwarned():  # the gap says what numbers out of range have done
+            with unwarned():  # the gap shows the effect of overflow
                 certificate, n_iter, last = iterate_boxes(labeled, P0, tol, limit, kept)
             return Solution(labeled.lift(certificate.a), n_iter, certificate.gap, certificate.gap <= tol, last)
-        # A spectrum costs as much as many Cholesky factors, but suits any A and the Newton steps of small problems.
+        # A spectrum costs as much as many Cholesky factors, but serves every A and the Newton steps of small problems.
         kernel = labeled.kernel(spectral=tol < _POLISH and fits(labeled))
         warm = start.state if start is not None and isinstance(start.state, _State) else None
         with unwarned():
@@ -110,21 +110,21 @@ def _iterate(
 ) -> tuple[Certificate, int, _State]:
     xp = array_namespace(problem.Psi)
     norm = xp.linalg.matrix_norm
-    rho = _first_rho(problem)  # of this loss, not of the neighbour's last steps: these show no curvature any more
+    rho = _first_rho(problem)  # of this loss: the last steps of the neighbour are too small to show curvature
     if warm is not None and warm.u.shape == problem.Psi.shape:
         u, b = warm.u, warm.rho_b / rho
     else:
         u, b = problem.Psi * 0.0, problem.Psi * 0.0
-    balance = 2 * _CHECK + 1  # right after a look at the gap, so that no solved problem is factored
+    balance = 2 * _CHECK + 1  # right after the gap, so that no solved problem is factored
     z = u + b
     best: Certificate | None = None
     for step in range(1, limit + 2):
         S, v = kernel.resolve(u - b, problem.lam / rho)
         due = step > 1 and (step - 1) % _CHECK == 0
-        if due and tol >= _POLISH:  # no look is worth a product while even a lower bound of the gap is too large
+        if due and tol >= _POLISH:  # a product is only worth it if a lower bound of the gap is small enough
             due = gap_bound(problem, rho * (u - z), (S, v), P0) <= tol
         if due or step > limit:
-            # S is the primal point that belongs to W = ρ(u − z), and the next step needs it anyway.
+            # S is the primal point of W = ρ(u − z), which the next step also needs.
             found = certify(problem, kernel, rho * (u - z), (S, v), P0, tol)
             best = found if best is None or found.gap < best.gap else best
             if tol < best.gap < 1e-3 and tol < _POLISH:
@@ -141,8 +141,8 @@ def _iterate(
         if step == balance:
             balance = 2 * balance - 1
             if best is not None and best.gap <= 10 * tol and step < _SOON:
-                continue  # the last few steps are cheaper than a new factor
-            # W = −ρb is a slope of the loss at u, so ‖ΔW‖/‖Δu‖ is the curvature that it shows here: ρ should be that.
+                continue  # a few last steps cost less than a new factor
+            # W = −ρb is a slope of the loss at u, so that ‖ΔW‖/‖Δu‖ estimates its curvature, to which ρ is set.
             moved, turned = float(norm(u - u_before)), float(norm(b - b_before))
             shown = (1.0 if problem.loss.smooth else _KINK) * turned / max(moved, _TINY)
             factor = min(max(shown, 0.05), 20.0)
@@ -166,7 +166,7 @@ def _polish(
 
 
 def _first_rho(problem: LabeledProblem) -> float:
-    """1 for losses of the scale of ½r², 3/median‖ψ_i‖ for those of the scale of r, residuals being shorter."""
+    """1 for losses like ½r², 3/median‖ψ_i‖ for losses like r, as residuals are shorter than outputs."""
     if problem.loss.smooth:
         return 1.0
     length = float(np.median(np.sqrt(to_numpy(row_sq_norms(problem.Psi)))))

@@ -14,9 +14,9 @@ from iokr.solvers.iterative.reduced import LabeledProblem
 __all__ = ["BoxState", "iterate_boxes"]
 
 _RELAX = 1.7
-_KEEP = 1e-13  # eigenvalues below this share of the largest carry nothing
-_CHECK = 20  # steps between looks at the gap
-_COARSE = 1e-5  # tolerance down to which residuals, not curvature, balance best where boxes have two sides
+_KEEP = 1e-13  # eigenvalues below this fraction of the largest are rounding
+_CHECK = 20  # steps between evaluations of the gap
+_COARSE = 1e-5  # tolerance down to which ρ by residuals is faster than by curvature, for boxes with two sides
 _TINY = 1e-300
 
 
@@ -30,7 +30,7 @@ class BoxState:
 
 
 class _LeadingKernel:
-    """𝒦 = K ⊗ A by the eigenvectors whose eigenvalues count: a product costs 4nr(q + k) instead of 4n²q + 4nq²."""
+    """𝒦 = K ⊗ A by the leading eigenvectors: a product costs 4nr(q + k) instead of 4n²q + 4nq²."""
 
     def __init__(self, problem: LabeledProblem) -> None:
         s, U = problem.leading()
@@ -57,7 +57,7 @@ class _LeadingKernel:
 
 
 def _first(values: Array) -> int:
-    """The first of ascending eigenvalues that counts; the last one where none does."""
+    """The first of ascending eigenvalues that is not rounding, at most the last one."""
     kept = np.flatnonzero(to_numpy(values) > _KEEP * float(values[-1]))
     return int(kept[0]) if len(kept) else int(values.shape[0]) - 1
 
@@ -65,7 +65,7 @@ def _first(values: Array) -> int:
 def iterate_boxes(
     problem: LabeledProblem, P0: float, tol: float, limit: int, warm: BoxState | None
 ) -> tuple[Certificate, int, BoxState]:
-    """The loop of `ADMM`, in the leading eigenbases, ρ balanced by residuals or by the curvature shown."""
+    """The loop of `ADMM`, in the leading eigenbases, with ρ by residuals or by curvature."""
     xp, lam, Psi, weight = array_namespace(problem.Psi), problem.lam, problem.Psi, problem.weight
     squares = float(xp.sum(Psi * Psi))
     if not math.isfinite(squares):
@@ -102,7 +102,7 @@ def iterate_boxes(
                 primal = float(norm(v - u)) / max(float(norm(v)), float(norm(u)), _TINY)
                 dual = float(norm(u - before)) / max(float(norm(b)), _TINY)
                 factor = min(max(float(np.sqrt(primal / max(dual, _TINY))), 0.1), 10.0)
-            else:  # rows that sit at a kink hide its curvature: twice what the others show
+            else:  # rows at a kink have no curvature: twice the estimate from the others
                 shown = 2.0 * float(norm(b - b_before)) / max(float(norm(u - before)), _TINY)
                 factor = min(max(shown, 0.05), 20.0)
             if not 2 / 3 <= factor <= 3 / 2:

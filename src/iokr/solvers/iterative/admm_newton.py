@@ -1,4 +1,4 @@
-"""Newton on the fixed point of ADMM: the last digits, for small problems."""
+"""Newton steps on the fixed point of ADMM, for small problems and small tolerances."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def fits(problem: LabeledProblem) -> bool:
 def newton(problem: LabeledProblem, kernel: LabeledKernel, z: Array, rho: float) -> tuple[Array, Array] | None:
     """One step on Φ(z) = u − v(2u − z) = 0, u = prox(z), v = H: [(I − H)P + H(I − P)]δz = −Φ, P = ∂u/∂z.
 
-    Returns the new z and u, or None where the system is too large or the loss has no radial derivative.
+    Returns the new z and u, or None if the system is too large or the loss has no radial derivative.
     """
     n, q = z.shape
     if not fits(problem) or not isinstance(kernel, SpectralKernel) or not problem.loss.radial:

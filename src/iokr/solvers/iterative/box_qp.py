@@ -1,4 +1,4 @@
-"""min ½αᵀQα − 1ᵀα over a box: sweeps over the entries, then Newton steps on those that no bound holds."""
+"""min ½αᵀQα − 1ᵀα over a box: sweeps over the entries, then Newton steps on those that are not at a bound."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from iokr._system.compile import compiled, inlined
 
 __all__ = ["DenseQuadratic", "Quadratic", "box_gap", "box_step", "gradient_steps", "minimize_box", "newton_directions"]
 
-_NEWTON = 50  # Newton steps in a row, at most
-_FREE = 6000  # entries solved for at once, at most
-_DAMPING = (0.0, 1e-13, 1e-10, 1e-7, 1e-4, 1e-1)  # of the largest diagonal entry
+_NEWTON = 50  # largest number of Newton steps in a row
+_FREE = 6000  # largest number of entries in a Newton step
+_DAMPING = (0.0, 1e-13, 1e-10, 1e-7, 1e-4, 1e-1)  # τ as fractions of the largest diagonal entry
 _STEPS = 10  # projected gradient steps that count as one sweep
-_GROUP = 10  # sweeps whose progress is measured together
-_PATIENCE = 30  # n over this many compiled sweeps cost about as much as a Newton step
-_NEAR, _SHRINK = 0.2, 0.75  # an entry rests at a bound when its slope is not near zero; the fraction worth leaving out
+_GROUP = 10  # sweeps over which progress is measured
+_PATIENCE = 30  # n divided by this is the number of compiled sweeps that cost as much as a Newton step
+_NEAR = 0.2  # slope, relative to the largest free one, above which an entry stays at its bound
+_SHRINK = 0.75  # largest fraction of the other entries for which a restriction to them is worth it
 
 
 class Quadratic(Protocol):
-    """½αᵀQα − 1ᵀα, as far as `minimize_box` needs to know Q."""
+    """½αᵀQα − 1ᵀα, by the operations with Q that `minimize_box` needs."""
 
     # Sweeps before the first Newton step, sweeps later, at most that many when Newton fails, Newton steps in a row.
     schedule: tuple[int, int, int, int]
@@ -33,14 +34,14 @@ class Quadratic(Protocol):
         """Q α."""
 
     def directions(self, free: np.ndarray, slope: np.ndarray) -> Iterator[np.ndarray]:
-        """−(Q_FF + τI)⁻¹ g_F for the free entries F, the first τ being the least."""
+        """−(Q_FF + τI)⁻¹ g_F for the free entries F, from small to large τ."""
 
     def sweep(self, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> None:
-        """α_i ← clip(α_i − g_i/Q_ii, 0, w_i) for each i in turn, or what lowers the objective as much; in place."""
+        """α_i ← clip(α_i − g_i/Q_ii, 0, w_i) for each i in turn, or as much progress by other steps; in place."""
 
 
 class DenseQuadratic:
-    """½αᵀQα − 1ᵀα for a stored Q: compiled sweeps, or projected gradient steps where nothing is compiled."""
+    """½αᵀQα − 1ᵀα for a stored Q: compiled sweeps, or projected gradient steps without a compiler."""
 
     def __init__(self, Q: np.ndarray) -> None:
         loop = compiled(_sweep, reorder=True)
@@ -55,7 +56,7 @@ class DenseQuadratic:
         return np.asarray(dsymv(1.0, self.Q.T, alpha))
 
     def restrict(self, keep: np.ndarray) -> DenseQuadratic:
-        """The same between some entries."""
+        """The quadratic of some entries."""
         return DenseQuadratic(self.Q.take(keep, axis=0).take(keep, axis=1))
 
     def directions(self, free: np.ndarray, slope: np.ndarray) -> Iterator[np.ndarray]:
@@ -65,7 +66,7 @@ class DenseQuadratic:
         yield from newton_directions(self.Q.take(free, axis=0).take(free, axis=1), slope)
 
     def sweep(self, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> None:
-        """Entry by entry, or some steps along the gradient."""
+        """A sweep over the entries, or some projected gradient steps."""
         if self._loop is None:
             gradient_steps(self, float(np.diagonal(self.Q).max()), upper, alpha, gradient)
         else:
@@ -95,7 +96,7 @@ def minimize_box(
 def _shrunk(
     Q: DenseQuadratic, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray, goal: float, limit: int
 ) -> int:
-    """Steps made: a few sweeps over all entries, then as far as one gets with those that no bound clearly holds."""
+    """Steps made: some sweeps over all entries, then a descent in those that are not clearly at a bound."""
     first = min(Q.first, limit)
     for _ in range(first):
         Q.sweep(upper, alpha, gradient)
@@ -110,16 +111,17 @@ def _shrunk(
 
 
 def _descend(Q: Quadratic, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray, goal: float, limit: int) -> int:
-    """Steps made: sweeps and Newton steps in turn, until the gap is `goal` or no entry is left to move."""
+    """Steps made: sweeps and Newton steps in turn, until the gap is `goal` or `limit` steps are made."""
     sweeps, later, most, newton = Q.schedule
     done, gap, before = 0, box_gap(alpha, gradient, upper), np.inf
     while gap > goal and done < limit:
         swept, gap = _sweep_down(Q, upper, alpha, gradient, goal, min(sweeps, limit - done), limit - done)
         done += swept
-        if gap > before / 2:  # Newton steps do not get on: rest longer between them
+        if gap > before / 2:  # little progress by Newton steps: more sweeps between them
             later = min(2 * later, most)
         before = gap
-        for _ in range(min(newton, limit - done - 1)):  # a sweep comes last: Newton steps lower J, not always the gap
+        # a sweep comes last, as Newton steps lower J but not always the gap
+        for _ in range(min(newton, limit - done - 1)):
             if gap <= goal or not _newton(Q, upper, alpha, gradient):
                 break
             done += 1
@@ -131,7 +133,7 @@ def _descend(Q: Quadratic, upper: np.ndarray, alpha: np.ndarray, gradient: np.nd
 def _sweep_down(
     Q: Quadratic, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray, goal: float, sweeps: int, limit: int
 ) -> tuple[int, float]:
-    """(sweeps made, gap): some sweeps, and more where they promise the goal before a Newton step would be done."""
+    """(sweeps made, gap): some sweeps, and more if they will reach the goal before a Newton step would."""
     gaps = [box_gap(alpha, gradient, upper)]
     while len(gaps) <= sweeps:
         Q.sweep(upper, alpha, gradient)
@@ -149,18 +151,18 @@ def _sweep_down(
 def box_gap(alpha: np.ndarray, gradient: np.ndarray, upper: np.ndarray) -> float:
     """Σ w hinge + ½αᵀQα − (1ᵀα − ½αᵀQα), from g = Qα − 1: hinge_i = max(0, −g_i), αᵀQα = αᵀ(g + 1).
 
-    Σ_i w_i max(0, −g_i) + α_i g_i: nothing from entries that rest at a bound.
+    Σ_i w_i max(0, −g_i) + α_i g_i: 0 for entries at a bound with a gradient that points outwards.
     """
     return float(upper @ np.maximum(-gradient, 0.0) + alpha @ gradient)
 
 
 def _free(upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-    """The entries that no bound holds."""
+    """The entries that are not at a bound, or that the gradient moves away from it."""
     return np.flatnonzero(((alpha > 0) | (gradient < 0)) & ((alpha < upper) | (gradient > 0)))
 
 
 def _newton(Q: Quadratic, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> bool:
-    """A projected Newton step on the entries that no bound holds; whether it lowered the objective enough."""
+    """A projected Newton step on the free entries; whether it lowered the objective enough."""
     free = _free(upper, alpha, gradient)
     if not len(free):
         return False
@@ -179,7 +181,7 @@ def _newton(Q: Quadratic, upper: np.ndarray, alpha: np.ndarray, gradient: np.nda
 
 
 def newton_directions(corner: np.ndarray, slope: np.ndarray) -> Iterator[np.ndarray]:
-    """−(corner + τI)⁻¹ slope, τ growing: a singular corner bends Newton towards the gradient."""
+    """−(corner + τI)⁻¹ slope, for growing τ, in case that the corner is singular."""
     size = float(np.diagonal(corner).max())
     for damping in _DAMPING:
         try:

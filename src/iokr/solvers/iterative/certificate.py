@@ -1,4 +1,4 @@
-"""The duality gap: how far at most an objective is from its minimum."""
+"""The duality gap, a bound of the distance of the objective to its minimum."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from iokr.solvers.iterative.reduced import LabeledKernel, LabeledProblem
 
 __all__ = ["Certificate", "certify", "gap_bound", "sharpened"]
 
-_FEW = 1e-2  # share of P₀ below which most rows are nearly nothing of it
-_HIDDEN = 1e-11  # share at which a product with K rounds away what the others say
+_FEW = 1e-2  # fraction of P₀ below which most rows contribute almost nothing
+_HIDDEN = 1e-11  # fraction below which the contribution of the others is rounding in a product with K
 _ROUNDING = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """A primal point, and how far at most its objective is from the minimum."""
+    """A primal point, and a bound of the distance of its objective to the minimum."""
 
     a: Array  # coefficients of the better primal point
     dual: float
@@ -27,10 +27,10 @@ class Certificate:
 
 
 def sharpened(tol: float, at_zero: Array, *, power: float = 1.0) -> float:
-    """tol · (n·median(ℓ)/P₀)^power where that is far less than `tol`, ℓ_i = w_i ℓ(0, ψ_i) and P₀ their sum.
+    """tol · (n·median(ℓ)/P₀)^power if that is far less than `tol`, ℓ_i = w_i ℓ(0, ψ_i) and P₀ their sum.
 
-    A few rows far away, or of great weight, make up nearly all of P₀, and a gap relative to it would say nothing about
-    the others. `power` is ½ for a tolerance of lengths, not of squares.
+    A few outliers, or rows of large weight, can dominate P₀; a gap relative to P₀ would then not measure the others.
+    `power` is ½ for a tolerance of lengths, not of squares.
     """
     losses = to_numpy(at_zero)
     losses = losses[losses > 0]
@@ -40,8 +40,8 @@ def sharpened(tol: float, at_zero: Array, *, power: float = 1.0) -> float:
     wanted = tol * float(usual**power)
     if wanted < _ROUNDING < tol or usual < _HIDDEN:
         warnings.warn(
-            f"A row of `y` has a loss {losses.max() / np.median(losses):.0e} times the usual one, weights included: "
-            "rounding hides what the others say; drop it, clip it to their size, or give it less weight.",
+            f"A row of `y` has a loss {losses.max() / np.median(losses):.0e} times the median, weights included: "
+            "rounding hides the contribution of other rows; drop it, clip it to their size, or give it less weight.",
             RuntimeWarning,
             stacklevel=4,
         )
@@ -49,7 +49,7 @@ def sharpened(tol: float, at_zero: Array, *, power: float = 1.0) -> float:
 
 
 def gap_bound(problem: LabeledProblem, W: Array, point: tuple[Array, Array], P0: float) -> float:
-    """At most the relative gap of the primal point (a, 𝒦a) and the dual at W, without a product with 𝒦.
+    """A lower bound of the relative gap of the primal point (a, 𝒦a) and the dual at W, without a product with 𝒦.
 
     With D = W − λa, ⟨W, 𝒦W⟩/2λ = (λ/2)⟨a, 𝒦a⟩ + ⟨D, 𝒦a⟩ + ⟨D, 𝒦D⟩/2λ, and the last term is not negative.
     """
@@ -67,7 +67,7 @@ def certify(
 ) -> Certificate:
     """The gap between a primal point (a, 𝒦a), or W/λ, and the dual at W.
 
-    W/λ is taken when it meets the tolerance: its rows are exactly zero where the loss does not pull.
+    W/λ is taken when it meets the tolerance: its rows are exactly zero for points without a gradient of the loss.
     """
     xp = array_namespace(W)
     W = problem.loss.feasible(W, problem.Psi, problem.weight)

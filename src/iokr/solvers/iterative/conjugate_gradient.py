@@ -1,4 +1,4 @@
-"""Conjugate gradients: quadratic problems through products with the Gram alone."""
+"""Conjugate gradients: quadratic problems by products with the Gram only."""
 
 from __future__ import annotations
 
@@ -39,15 +39,14 @@ _SLAB = 1 << 24  # entries of the features that are whitened at a time
 
 @component
 class ConjugateGradient(Solver):
-    """(λI + M G) C = Jᵀ diag(w) Ψ with M = Jᵀ diag(w) J + μL, symmetric in ⟨a, b⟩ = aᵀ G b: one product with G a step.
+    """(λI + M G) C = Jᵀ diag(w) Ψ with M = Jᵀ diag(w) J + μL, symmetric in ⟨a, b⟩ = aᵀ G b: a product with G per step.
 
-    Nothing is factored and G need not be stored, so memory grows like Nq. For kernels that do not separate, when (Nd)²
-    numbers are too many; steps grow with the root of s_max/λ. ½⟨r, G r⟩/λ bounds the duality gap at the residual r.
-    With `rank` m there is a preconditioner from m points P drawn at random, M⁻¹r = (r − Φ(ΦᵀΦ + λI)⁻¹Φᵀr)/λ with ΦΦᵀ =
-    K_XP K_PP⁻¹ K_PX: a few dozen steps in place of hundreds, for nm + m² numbers. This is the exact route where n²/2
-    numbers are too many: K is evaluated in panels, 2n²(p + q) flops a step, and ½‖r‖² is the duality gap.
-    Between pairs of nodes products need no matrix, and the spectrum of the nodes' kernel serves as a preconditioner:
-    such problems are handed to `PairRidge`.
+    Nothing is factored and G need not be stored: memory grows like Nq. For kernels that do not separate, if (Nd)²
+    numbers are too many; the number of steps grows like the root of s_max/λ. ½⟨r, G r⟩/λ bounds the duality gap at the
+    residual r. With `rank` m there is a preconditioner from m random points P, M⁻¹r = (r − Φ(ΦᵀΦ + λI)⁻¹Φᵀr)/λ with ΦΦᵀ
+    = K_XP K_PP⁻¹ K_PX: a few dozen steps instead of hundreds, for nm + m² numbers. This is the exact solver if n²/2
+    numbers are too many: K is evaluated in panels, 2n²(p + q) flops per step, and ½‖r‖² is the duality gap. Problems on
+    pairs of nodes are solved by `PairRidge`, with products without a matrix.
 
     Parameters
     ----------
@@ -56,7 +55,8 @@ class ConjugateGradient(Solver):
     max_iter : int, default=None
         None is 1000.
     rank : int, default=None
-        m: larger takes fewer steps and more memory; 1000 to 8000 for a hundred thousand points. None does without.
+        m: larger takes fewer steps and more memory; 1000 to 8000 for a hundred thousand points. None uses no
+        preconditioner.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class ConjugateGradient(Solver):
     rank: int | None = None
 
     def refuses(self, problem: Problem) -> str | None:
-        """Needs a quadratic loss and coefficients that do not contain A; with `rank` what `MixedPrecision` needs."""
+        """A quadratic loss and coefficients without A are required; with `rank` the same as for `MixedPrecision`."""
         if self.rank is not None:
             return refuses_symmetric(problem)
         if not problem.loss.quadratic:
@@ -141,7 +141,7 @@ class ConjugateGradient(Solver):
 
 
 def _root(own: Array, shift: float) -> CholeskyFactor:
-    """The factor of K_PP; in a preconditioner a little more on the diagonal only costs steps."""
+    """The factor of K_PP; a small shift of its diagonal only costs steps."""
     for _ in range(8):
         try:
             return cholesky(own, shift)
@@ -151,7 +151,7 @@ def _root(own: Array, shift: float) -> CholeskyFactor:
 
 
 def _nystroem(points: Geometry, groups: Sequence[tuple[float, np.ndarray]], alpha: float, m: int) -> Map:
-    """R ↦ (R − Φ(ΦᵀΦ + (λ/γ)I)⁻¹ΦᵀR)/λ by columns, √w K √w ≈ ΦΦᵀ; what is kept is F = Φᵀ (m, n)."""
+    """R ↦ (R − Φ(ΦᵀΦ + (λ/γ)I)⁻¹ΦᵀR)/λ by columns, √w K √w ≈ ΦΦᵀ; stores F = Φᵀ (m, n)."""
     K, n = points.labeled_gram, len(points.active)
     chosen = np.sort(np.random.default_rng(0).permutation(n)[:m])
     F = K.rows(chosen)
@@ -179,7 +179,7 @@ def _nystroem(points: Geometry, groups: Sequence[tuple[float, np.ndarray]], alph
 
 
 def _of_all_rows(tol: float, problem: Problem) -> float:
-    """The residual that says something about rows of little weight, too."""
+    """The tolerance of residuals, smaller if rows of small weight would not be measured otherwise."""
     return sharpened(tol, problem.losses(problem.targets * 0.0), power=0.5)
 
 

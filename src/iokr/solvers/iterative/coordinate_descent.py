@@ -21,12 +21,12 @@ _PANEL = 128
 
 @component
 class CoordinateDescent(Solver):
-    """min ½αᵀQα − 1ᵀα over 0 ≤ α ≤ w, Q = Σ_j (Ψe_j)(Ψe_j)ᵀ ∘ K̃_j: the dual of the margin loss, entry by entry.
+    """min ½αᵀQα − 1ᵀα over 0 ≤ α ≤ w, Q = Σ_j (Ψe_j)(Ψe_j)ᵀ ∘ K̃_j: the dual of the margin loss, by entries.
 
-    A few sweeps find which entries rest at a bound; these are left out while sweeps and projected Newton steps solve
-    for the others, exactly at the end. The gap is that between hinge and dual at α, known from Qα alone. With Numba
-    (extra `fast`) the sweeps are compiled; without it projected gradient steps take their place. Many pairs of nodes
-    are handed to `PairMargin`.
+    A few sweeps find the entries at a bound, which are left out while sweeps and projected Newton steps solve for the
+    others, exactly at the end. The gap is that between hinge and dual at α, by Qα. With Numba (extra `fast`) the sweeps
+    are compiled; without it projected gradient steps are used. Problems with many pairs of nodes are solved by
+    `PairMargin`.
 
     Parameters
     ----------
@@ -49,11 +49,11 @@ class CoordinateDescent(Solver):
     max_iter: int | None = None
 
     def refuses(self, problem: Problem) -> str | None:
-        """Needs the margin loss and all entries."""
+        """The margin loss and complete outputs are required."""
         if not problem.loss.box_dual:
             return f"its dual is a box for `MaxMargin()` only, got {problem.loss!r}; use `ADMM()`."
         if problem.mask is not None:
-            return "`MaxMargin()` cannot use outputs with missing entries; drop these rows."
+            return "`MaxMargin()` cannot be used with missing entries of `y`; drop these rows."
         return refuses_products(problem)
 
     def memory(self, problem: Problem) -> float:
@@ -67,7 +67,7 @@ class CoordinateDescent(Solver):
         return 8.0 * float(((8 if is_numpy(problem.like) else 9.1) if problem.penalised else 3) * N**2 + 4 * N * q)
 
     def _special(self, problem: Problem) -> PairMargin | None:
-        """The solver of many pairs, whose matrix is not formed, when these are the problem."""
+        """`PairMargin` for a problem with many pairs, whose matrix is not formed, else itself."""
         special = PairMargin(self.tol, self.max_iter)
         return special if problem.gram.prefers_products and special.refuses(problem) is None else None
 
@@ -87,13 +87,13 @@ class CoordinateDescent(Solver):
 
 
 def margin_by_features(labeled: LabeledProblem) -> ThinQuadratic:
-    """Q = (ΦΦᵀ) ∘ (ΨAΨᵀ) / λ, held by Φ and ΨE√(γ/λ), on the host."""
+    """Q = (ΦΦᵀ) ∘ (ΨAΨᵀ) / λ, stored as Φ and ΨE√(γ/λ), on the host."""
     root = np.sqrt(labeled.operator.gamma / labeled.lam)
     return ThinQuadratic(to_numpy(labeled.factor), to_numpy(labeled.operator.rotate(labeled.Psi)) * root)
 
 
 def margin_matrix(labeled: LabeledProblem) -> np.ndarray:
-    """Q_ij = ⟨ψ_i, 𝒦̃_ij ψ_j⟩ / λ, that is Σ_j (Ψe_j)(Ψe_j)ᵀ ∘ K̃_j / λ where outputs decouple, on the host."""
+    """Q_ij = ⟨ψ_i, 𝒦̃_ij ψ_j⟩ / λ, that is Σ_j (Ψe_j)(Ψe_j)ᵀ ∘ K̃_j / λ if outputs decouple, on the host."""
     if isinstance(labeled, BlockLabeledProblem):
         Psi = to_numpy(labeled.Psi)
         n, d = Psi.shape
@@ -104,10 +104,10 @@ def margin_matrix(labeled: LabeledProblem) -> np.ndarray:
         Q = labeled.gram.detach(lower=True)
         if not is_numpy(Q):
             return np.ascontiguousarray(to_numpy(Q * matmul(left, labeled.Psi.T)))
-        for rows in blocks(len(Q), _PANEL):  # half of the product, and each panel while it is in the cache
+        for rows in blocks(len(Q), _PANEL):  # half of the product, by panels in the cache
             Q[rows, : rows.stop] *= matmul(left[rows], labeled.Psi[: rows.stop].T)
             Q[: rows.start, rows] = Q[rows, : rows.start].T
-            corner = np.tril(Q[rows, rows], k=-1)  # above the diagonal K need not be right
+            corner = np.tril(Q[rows, rows], k=-1)  # K need not be valid above the diagonal
             Q[rows, rows] = corner + corner.T + np.diag(np.diagonal(Q[rows, rows]))
     else:
         rotated = labeled.operator.rotate(labeled.Psi)

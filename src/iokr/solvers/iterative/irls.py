@@ -22,7 +22,7 @@ class IRLS(Solver):
     """a = (𝒦 + λ diag(1/ω))⁻¹Ψ, then ω_i = w_i min(1, κ/‖ψ_i − h(x_i)‖), for Huber and A = aI.
 
     Every step lowers the objective and costs one Cholesky factorisation; a few steps reach a gap of 1e-6. W = λa,
-    cut to ‖W_i‖ ≤ w_i κ, is dual feasible and gives the duality gap.
+    shortened to ‖W_i‖ ≤ w_i κ, is dual feasible, for the duality gap.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class IRLS(Solver):
     max_iter: int | None = None
 
     def refuses(self, problem: Problem) -> str | None:
-        """Needs Huber, A = aI and all entries."""
+        """The Huber loss, A = aI and complete outputs are required."""
         if not problem.loss.reweighted:
             return f"reweighting majorises the Huber loss only, got {problem.loss!r}; use `ADMM()`."
         if problem.operator.scale is None:

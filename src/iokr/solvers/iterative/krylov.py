@@ -1,4 +1,4 @@
-"""Conjugate gradients: T X = B by products with T alone, in the inner product that makes T symmetric."""
+"""Conjugate gradients: T X = B by products with T, in an inner product in which T is symmetric."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def restarted(
     start: Array | None = None,
     watch: Callable[[int, Array], None] = lambda steps, residuals: None,
 ) -> tuple[Array, Array, int]:
-    """(X, B − T X, steps): every column to ‖residual‖ ≤ tol ‖b‖, or as far as `limit` and rounding let it.
+    """(X, B − T X, steps): every column to ‖residual‖ ≤ tol ‖b‖, or as far as `limit` and rounding permit.
 
-    Before each step `watch` gets the number of steps made and the norms of the columns' residuals; it may raise.
+    Before each step `watch` is called with the number of steps and the norms of the residuals; it may raise.
     """
     xp = array_namespace(B)
     goal = tol * column_norms(B)
@@ -94,6 +94,6 @@ def column_norms(R: Array) -> Array:
 
 
 def _ratio(a: Array, b: Array) -> Array:
-    """a/b, and 0 where b vanishes: that column is done."""
+    """a/b, and 0 if b = 0: that column is solved."""
     xp = array_namespace(a)
     return xp.where(b > 0, a / xp.where(b > 0, b, xp.ones_like(b)), xp.zeros_like(b))

@@ -1,4 +1,4 @@
-"""Any smooth loss from its value and gradient alone: quasi-Newton steps in the space of functions."""
+"""Smooth losses from value and gradient only: quasi-Newton steps in the space of functions."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from iokr.solvers.iterative.certificate import sharpened
 
 __all__ = ["LBFGS"]
 
-_TRIALS = 60  # of a line search, each without a product
-_SLOPE = 0.1  # of the first slope, at which a line search is content
+_TRIALS = 60  # steps of a line search, each without a product
+_SLOPE = 0.1  # fraction of the first slope at which a line search ends
 
 
 @component
 class LBFGS(Solver):
     """C ← C − t B D, ∇J = Σ_i 𝒦(·, x_i) d_i, B an inverse Hessian from the last steps, inner products ⟨D, G D⟩.
 
-    For a convex loss with a gradient, of which nothing else is known. J is α-strongly convex in h, hence
-    J(h) − min J ≤ ‖∇J‖²/(2α) with ‖∇J‖² = ⟨D, G D⟩: that bound, relative to J(0), is the `gap` of the solution. It is
-    not as sharp as the duality gap, for which a loss has to say its `prox` and `dual` (`ADMM`). A step costs one
-    product with G, 2N²q flops; a small α asks for more of them.
+    For a convex loss of which only value and gradient are known. J is α-strongly convex in h, hence J(h) − min J ≤
+    ‖∇J‖²/(2α) with ‖∇J‖² = ⟨D, G D⟩: this bound, relative to J(0), is the `gap` of the solution. It is not as sharp as
+    the duality gap, which needs `prox` and `dual` (`ADMM`). A step costs one product with G, 2N²q flops; a small α
+    takes more steps.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class LBFGS(Solver):
     max_iter : int, default=None
         None is 5000.
     history : int, default=20
-        Steps that B is made of: more are fewer steps, and 4Nq numbers each.
+        The number of last steps in B: larger takes fewer steps, and 4Nq numbers each.
 
     Examples
     --------
@@ -52,16 +52,16 @@ class LBFGS(Solver):
     history: int = 20
 
     def refuses(self, problem: Problem) -> str | None:
-        """Needs a gradient."""
+        """A smooth loss and complete outputs are required."""
         loss = problem.loss
         if not loss.smooth:
-            return f"{loss!r} says that it has kinks (`smooth = False`); it needs `prox` and `dual`, for `ADMM()`."
+            return f"{loss!r} has kinks (`smooth = False`); it needs `prox` and `dual`, for `ADMM()`."
         if problem.mask is not None and not (loss.radial or loss.quadratic):
-            return f"{loss!r} cannot use `y` with missing entries; drop these rows."
+            return f"{loss!r} cannot be used with missing entries of `y`; drop these rows."
         return None
 
     def memory(self, problem: Problem) -> float:
-        """At most N² numbers for G, and 4Nq for each step that is remembered."""
+        """At most N² numbers for G, and 4Nq for each of the last steps."""
         N, q = problem.gram.size, problem.Psi.shape[1]
         return float(8 * (N**2 + (8 + 4 * check_integer(self.history, "history", minimum=1)) * N * q))
 
@@ -85,12 +85,12 @@ class LBFGS(Solver):
             t = _step(problem, C, H, S, 1.0 if pairs else _first(problem, D))
             if t is None:
                 if not pairs:
-                    break  # no step lowers J: as close as rounding allows
+                    break  # no step lowers J any further: rounding
                 pairs.clear()
                 continue
             C, H, before = C + t * S.v, H + t * S.Gv, D
             if n_iter % history == history - 1:
-                H = G @ C  # rounding does not add up
+                H = G @ C  # without accumulated rounding
             D = _with_product(problem, C, H)
             change = _Vector(D.v - before.v, D.Gv - before.Gv)
             step = _Vector(t * S.v, t * S.Gv)
@@ -112,7 +112,7 @@ class _Vector:
 
 @dataclass(frozen=True, eq=False)
 class _Pair:
-    """A step, the change of the gradient along it, and their inner product, which is positive."""
+    """A step, the change of the gradient along it, and their positive inner product."""
 
     step: _Vector
     change: _Vector
@@ -158,7 +158,7 @@ def _first(problem: Problem, D: _Vector) -> float:
 
 
 def _step(problem: Problem, C: Array, H: Array, S: _Vector, t: float) -> float | None:
-    """t > 0 near the minimum of the convex J(C + tS), from slopes alone, without a product; None where none falls."""
+    """t > 0 near the minimum of the convex J(C + tS), from slopes only, without a product; None if J does not fall."""
     slope = _slopes(problem, C, H, S)
     first = slope(0.0)
     if not first < 0:

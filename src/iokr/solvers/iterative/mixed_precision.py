@@ -1,4 +1,4 @@
-"""A float32 factor, a float64 answer: half of the memory of the packed factor, and the speed of TF32 on a GPU."""
+"""A float32 factor for a float64 solution: half of the memory of a packed factor, and TF32 speed on a GPU."""
 
 from __future__ import annotations
 
@@ -21,33 +21,34 @@ from iokr.solvers.iterative.symmetric import refuses_symmetric, relative_gap, re
 
 __all__ = ["MixedPrecision"]
 
-_EARLY, _FALL = 3, 100.0  # steps after which the residual must have fallen so many times
-_LIMIT = 100  # steps in all; with a factor that is worth something there are ten
+_EARLY, _FALL = 3, 100.0  # steps after which the residual must have fallen by this factor
+_LIMIT = 100  # largest number of steps; a useful factor takes about ten
 
 
 class _Stalled(ArithmeticError):
-    """The factor is no preconditioner."""
+    """The factor is not a useful preconditioner."""
 
 
 @component
 class MixedPrecision(Solver):
     """(K + αI) C = Ψ in float64 by conjugate gradients, preconditioned by L Lᵀ ≈ K + αI in float32.
 
-    n²/2 numbers of 4 bytes; on a GPU the factor's products are in TF32. Each step evaluates K once in panels,
-    2n²(p + q) flops; some ten steps give the residual of a float64 factor. It pays on CUDA from 50 000 points on, and
-    where float64 is slow; under NumPy it saves memory, not time. Where the factor breaks down, or the residual has not
-    fallen a hundredfold after three steps, the fit is made in float64 if that fits, and `explain()` says so. With
-    A = E diag(γ) Eᵀ there is one factor per distinct γ_j. Leave-one-out is `Cholesky()`'s.
+    n²/2 numbers of 4 bytes; on a GPU the products of the factorisation are in TF32. Each step evaluates K once in
+    panels, 2n²(p + q) flops; about ten steps reach the residual of a float64 factor. It is faster on CUDA from 50 000
+    points on, and where float64 is slow; under NumPy it saves memory, not time. If the factor breaks down, or the
+    residual has not fallen a hundredfold after three steps, the fit is made in float64 if that fits into memory, and
+    `explain()` reports it. With A = E diag(γ) Eᵀ there is one factor per distinct γ_j. Leave-one-out is that of
+    `Cholesky()`.
 
     Parameters
     ----------
     tol : float, default=1e-10
-        Residual of every column relative to its target; smaller is closer, at least 1e-14.
+        Residual of every column relative to its target, at least 1e-14; smaller is more accurate.
 
     Attributes
     ----------
     outcome_ : str
-        Steps, residual and duality gap of the last fit, and whether it ended in float64.
+        Steps, residual and duality gap of the last fit, and whether it was made in float64.
 
     Examples
     --------
@@ -61,7 +62,7 @@ class MixedPrecision(Solver):
     tol: float = 1e-10
 
     def refuses(self, problem: Problem) -> str | None:
-        """Needs the square loss, complete explicit targets and a kernel k A, without a penalty."""
+        """The square loss, complete explicit targets and a kernel k A without a penalty are required."""
         return refuses_symmetric(problem)
 
     def memory(self, problem: Problem) -> float:
@@ -93,11 +94,11 @@ class MixedPrecision(Solver):
         if g == 0:
             return B / alpha, B * 0.0, 1
         xp = array_namespace(B)
-        with tensor_products(B), unwarned():  # α beyond float32 breaks down, and float64 takes over
+        with tensor_products(B), unwarned():  # an α out of the range of float32 breaks down, and float64 is used
             factor = points.packed(single=True).factor(alpha / g)
 
         def precondition(R: Array) -> Array:
-            size = xp.max(xp.abs(R), axis=0)  # float32 has fewer exponents, too
+            size = xp.max(xp.abs(R), axis=0)  # float32 also has a smaller range
             size = xp.where(size > 0, size, xp.ones_like(size))
             return xp.astype(factor.solve(R / size[None, :]), xp.float64) * size[None, :] / g
 

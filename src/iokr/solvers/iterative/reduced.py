@@ -1,4 +1,4 @@
-"""A problem reduced to its labelled points: 𝒦 is all that a loss without a closed form sees of the inputs."""
+"""A problem reduced to its labelled points: 𝒦 contains the inputs for losses without a closed form."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ __all__ = [
     "n_few_features",
 ]
 
-_FEW = 5  # times as many points as features, from which these are the shorter way
+_FEW = 5  # points per feature from which solvers by features are faster
 
 
 def n_few_features(problem: Problem) -> int | None:
-    """p of K = Φ Φᵀ, Φ (n, p), where features are few and nothing couples points but K; else None."""
+    """p of K = Φ Φᵀ, Φ (n, p), if features are few and only K couples points; else None."""
     Phi = problem.gram.factor
     if Phi is None or problem.penalised or problem.gram.operator is None or problem.operator.oblique:
         return None
@@ -51,8 +51,8 @@ def n_few_features(problem: Problem) -> int | None:
 class LabeledProblem:
     """min_a Σ_i w_i ℓ((𝒦a)_i, ψ_i) + (λ/2)⟨a, 𝒦a⟩ over rows of positive weight.
 
-    Supervised, 𝒦 is a ↦ K a A and λ = α. With unlabelled points it is the deformed kernel, which has 1/α in it
-    already, so λ = 1. `lift` turns a into the coefficients C of all points.
+    Supervised, 𝒦 is a ↦ K a A and λ = α. With unlabelled points it is the deformed kernel, which contains 1/α,
+    so that λ = 1. `lift` returns the coefficients C of all points for a.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -73,7 +73,7 @@ class LabeledProblem:
 
     @cached_property
     def _kernel(self) -> ManifoldPath:
-        problem = replace(self.problem, weight=self._indicator, mask=None)  # weights only say which labels count
+        problem = replace(self.problem, weight=self._indicator, mask=None)  # only the zeros of the weights matter
         return ManifoldPath(problem, Shared(problem), None)
 
     def kernel(self, *, spectral: bool) -> LabeledKernel:
@@ -91,7 +91,7 @@ class LabeledProblem:
         return self.lam < 1e-6 * trace and self.lam < 1e-6 * largest_eigenvalue(K)
 
     def targets(self, H: Array) -> Array:
-        """ψ_i, with the value itself where an entry is missing, so that it costs nothing."""
+        """ψ_i, with the value of h for missing entries, so that their loss is 0."""
         return self.Psi if self.mask is None else array_namespace(H).where(self.mask, self.Psi, H)
 
     def matrix(self, g: float) -> Array:
@@ -108,11 +108,11 @@ class LabeledProblem:
 
     @cached_property
     def factor(self) -> Array | None:
-        """Φ of the rows of positive weight, K = Φ Φᵀ, where features are few; else None."""
+        """Φ of the rows of positive weight, K = Φ Φᵀ, if features are few; else None."""
         return None if n_few_features(self.problem) is None else self.gram.factor
 
     def leading(self) -> tuple[Array, Array]:
-        """(s, U), s ascending, with K = U diag(s) Uᵀ: p columns of U where features are few, else n."""
+        """(s, U), s ascending, with K = U diag(s) Uᵀ: p columns of U if features are few, else n."""
         if self.factor is None:
             pairs = self.gram.eigenpairs()
             assert pairs is not None
@@ -164,7 +164,7 @@ def labeled_problem(problem: Problem) -> LabeledProblem:
 
 
 class SpectralKernel:
-    """𝒦 by eigendecompositions: any c at the price of two products."""
+    """𝒦 by eigendecompositions: two products for each c."""
 
     def __init__(self, problem: LabeledProblem) -> None:
         self.operator = problem.operator
@@ -199,7 +199,7 @@ class SpectralKernel:
 
 
 class DenseKernel:
-    """𝒦 = gK for A = gI, by a Cholesky factor for each c: cheaper than a spectrum while c seldom changes."""
+    """𝒦 = gK for A = gI, by a Cholesky factor for each c: cheaper than a spectrum for few values of c."""
 
     def __init__(self, problem: LabeledProblem) -> None:
         self.K = problem.matrix(float(problem.operator.gamma[0]))
@@ -213,7 +213,7 @@ class DenseKernel:
     def resolve(self, X: Array, c: float) -> tuple[Array, Array]:
         """S by the factor of K + cI, and 𝒦S = X − cS."""
         if self._c != c or self._factor is None:
-            # The memory of the last factor takes the next one: fresh pages cost more than the copy itself.
+            # The next factor is written to the memory of the last one: fresh pages cost more than the copy.
             room = None if self._factor is None else self._factor.L
             if isinstance(room, np.ndarray):
                 np.copyto(room, self.K)
@@ -226,7 +226,7 @@ class DenseKernel:
 
 
 class ThinKernel:
-    """𝒦 = K ⊗ A by the singular vectors of Φ: 𝒦(𝒦 + cI)⁻¹X = U[sγᵀ/(sγᵀ + c) ∘ UᵀXE]Eᵀ, and nothing is n × n."""
+    """𝒦 = K ⊗ A by the singular vectors of Φ: 𝒦(𝒦 + cI)⁻¹X = U[sγᵀ/(sγᵀ + c) ∘ UᵀXE]Eᵀ, without n × n matrices."""
 
     def __init__(self, problem: LabeledProblem) -> None:
         self.operator = problem.operator
@@ -239,14 +239,14 @@ class ThinKernel:
         return self.operator.unrotate(matmul(self.U, T))
 
     def resolve(self, X: Array, c: float) -> tuple[Array, Array]:
-        """(𝒦 + cI)⁻¹X, without what 𝒦 does not see of it, which is large where c is small, and 𝒦(𝒦 + cI)⁻¹X."""
+        """(𝒦 + cI)⁻¹X, without the part of X in the null space of 𝒦, which is large for small c, and 𝒦(𝒦 + cI)⁻¹X."""
         T = matmul(self.U.T, self.operator.rotate(X)) / (self.G + c)
         S, V = matmul(self.U, T), matmul(self.U, self.G * T)
         return self.operator.unrotate(S), self.operator.unrotate(V)
 
 
 class StackedKernel:
-    """𝒦 on matrices from a kernel on their entries, row after row."""
+    """𝒦 on matrices, from a kernel on their entries in row-major order."""
 
     def __init__(self, base: LabeledKernel) -> None:
         self.base = base

@@ -1,4 +1,4 @@
-"""min ½αᵀQα − 1ᵀα, α ≥ 0, Σ_{x∈p} α_x ≤ w_p: the dual of a hinge whose loss of a set is that of its worst member."""
+"""min ½αᵀQα − 1ᵀα, α ≥ 0, Σ_{x∈p} α_x ≤ w_p: the dual of a hinge loss of sets, that of their worst members."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ __all__ = ["minimize_sets", "set_gap"]
 
 Point = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # α, s, z, μ
 
-_BACK = 0.995  # how much of the way to the nearest bound a step goes, at most
-_IDLE = 3  # steps without progress, after which rounding has the last word
+_BACK = 0.995  # largest fraction of the way to the nearest bound of a step
+_IDLE = 3  # steps without progress after which the search ends
 _DAMPING = (0.0, 1e-14, 1e-11, 1e-8)  # of the largest diagonal entry
 
 
 def minimize_sets(
     Q: np.ndarray, starts: np.ndarray, upper: np.ndarray, tol: float, limit: int
 ) -> tuple[np.ndarray, int, float]:
-    """(α, steps, gap): the minimiser, to a relative gap of `tol`; set p holds the entries from starts[p] on.
+    """(α, steps, gap): the minimiser, to a relative gap of `tol`; set p are the entries from starts[p] on.
 
     An interior point: with s = w − Aα the slacks, z and μ the multipliers of α ≥ 0 and of s ≥ 0,
 
         Qα − 1 − z + Aᵀμ = 0,   z∘α = μ∘s = ν → 0,
 
-    by Mehrotra's predictor and corrector, from a point that meets the equation. A step costs a Cholesky factorisation,
-    n³/3 flops for n members of all sets, whatever the conditioning of Q; some 10 to 30 are needed, and rounding ends
-    them at a gap of 1e-9 or so. The gap is that
-    between the primal at g = Σ_x α_x y_x k(x, ·)/λ and the dual at α, over the primal at 0, Σ_p w_p.
+    by Mehrotra's predictor and corrector, from a point that satisfies the equation. A step costs a Cholesky
+    factorisation, n³/3 flops for n members of all sets, for any conditioning of Q; about 10 to 30 are needed, and
+    rounding ends them at a gap of about 1e-9. The gap is that between the primal at g = Σ_x α_x y_x k(x, ·)/λ and the
+    dual at α, relative to the primal at 0, Σ_p w_p.
     """
     sizes = np.diff(np.append(starts, len(Q)))
     scale = float(upper.sum())
@@ -44,7 +44,7 @@ def minimize_sets(
     while gap > tol * scale and done < limit and idle < _IDLE:
         off = gradient - z + np.repeat(mu, sizes), upper - s - np.add.reduceat(alpha, starts)  # rounding
         step = _step(Q, starts, sizes, (alpha, s, z, mu), off)
-        if step is None:  # as far as rounding lets it go
+        if step is None:  # no further progress: rounding
             break
         alpha, s, z, mu = step
         gradient = _product(Q, alpha) - 1.0
@@ -68,9 +68,9 @@ def _product(Q: np.ndarray, alpha: np.ndarray) -> np.ndarray:
 def _step(
     Q: np.ndarray, starts: np.ndarray, sizes: np.ndarray, point: Point, off: tuple[np.ndarray, np.ndarray]
 ) -> Point | None:
-    """The next point: (Q + diag(z/α) + Aᵀ diag(μ/s) A) Δα = r₁/α − Aᵀ(r₂/s), once to see how far, once to go.
+    """The next point: (Q + diag(z/α) + Aᵀ diag(μ/s) A) Δα = r₁/α − Aᵀ(r₂/s), by a predictor and a corrector.
 
-    `off` is by how much rounding has moved the equations, which the step mends.
+    `off` is the residual of the equations by rounding, which the step removes.
     """
     alpha, s, z, mu = point
     M = Q.copy()
@@ -101,7 +101,7 @@ def _step(
 
 
 def _factor(M: np.ndarray) -> Any:
-    """Cholesky's factor, of a matrix with a little added to its diagonal where rounding asks for it."""
+    """The Cholesky factor, of a matrix with a shifted diagonal if rounding makes it indefinite."""
     for damping in _DAMPING:
         try:
             return cholesky(M, damping * float(np.diagonal(M).max()))

@@ -1,4 +1,4 @@
-"""(γ_j S + λI) z_j = √w Ψe_j by preconditioned conjugate gradients, S = √w K √w evaluated as it goes."""
+"""(γ_j S + λI) z_j = √w Ψe_j by preconditioned conjugate gradients, S = √w K √w evaluated in panels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Watch = Callable[[int, Array], None]
 
 
 def refuses_symmetric(problem: Problem) -> str | None:
-    """Why a problem is not of this form, or None."""
+    """Why a problem does not have this form, or None."""
     if not problem.loss.quadratic:
         return f"`loss` must be quadratic, got {problem.loss!r}; use `Auto()`."
     if problem.gram.operator is None:
@@ -24,15 +24,13 @@ def refuses_symmetric(problem: Problem) -> str | None:
     if problem.gram.operator.oblique:
         return "a covariance operator of implicit outputs has a closed form; use `Eigen()`."
     if problem.gram.products_only:
-        return f"{problem.gram!r} can only be multiplied with; use `Auto()`."
+        return f"{problem.gram!r} has products only; use `Auto()`."
     if problem.penalised:
         return "a manifold penalty couples all points; use `ManifoldEigen()`, or `ConjugateGradient()` without `rank`."
     if problem.mask is not None:
         return "with missing targets each column has its own points; use `Cholesky()`."
     if isinstance(problem.Psi, IdentityMatrix):
-        return (
-            "weights on n outputs are n² numbers themselves; use `Cholesky()`, or `embedding=Nystroem(n_components)`."
-        )
+        return "weights on n outputs are n² numbers; use `Cholesky()`, or `embedding=Nystroem(n_components)`."
     return None
 
 

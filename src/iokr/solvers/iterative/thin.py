@@ -1,4 +1,4 @@
-"""Other losses on kernels with few features: K = Φ Φᵀ is multiplied and inverted by Φ, never formed."""
+"""Other losses on kernels with few features: products and solves with K = Φ Φᵀ by Φ."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from iokr.solvers.iterative.box_qp import box_step, gradient_steps, newton_direc
 
 __all__ = ["ThinQuadratic", "weighted_by_features"]
 
-_CORNER = 2000  # free entries, or columns of Z, of which a matrix is formed
-_DAMPING = (1e-10, 1e-7, 1e-4, 1e-1)  # of the largest diagonal entry
-_PATIENCE = 30  # n over this many compiled sweeps cost about as much as a Newton step
+_CORNER = 2000  # largest number of free entries, or of columns of Z, for a matrix of them
+_DAMPING = (1e-10, 1e-7, 1e-4, 1e-1)  # τ as fractions of the largest diagonal entry
+_PATIENCE = 30  # n divided by this is the number of compiled sweeps that cost as much as a Newton step
 
 
 def weighted_by_features(Phi: Array, Psi: Array, omega: Array, lam: float) -> Array:
@@ -29,8 +29,8 @@ def weighted_by_features(Phi: Array, Psi: Array, omega: Array, lam: float) -> Ar
 class ThinQuadratic:
     """½αᵀQα − 1ᵀα with Q = (ΦΦᵀ) ∘ (ΨΨᵀ): rank p·q, a sweep costs 4npq.
 
-    M = Φᵀ diag(α) Ψ (p, q) follows every change of an entry, and (Qα)_i = φ_iᵀMψ_i. With Numba the sweep is compiled;
-    without it projected gradient steps take its place.
+    M = Φᵀ diag(α) Ψ (p, q) is updated with every entry, and (Qα)_i = φ_iᵀMψ_i. With Numba the sweep is compiled;
+    without it projected gradient steps are used.
     """
 
     def __init__(self, Phi: np.ndarray, Psi: np.ndarray) -> None:
@@ -58,7 +58,7 @@ class ThinQuadratic:
                 yield (matmul(Z, cholesky(G, shift).solve(rhs))[:, 0] - slope) / shift
 
     def sweep(self, upper: np.ndarray, alpha: np.ndarray, gradient: np.ndarray) -> None:
-        """Entry by entry, or some steps along the gradient."""
+        """A sweep over the entries, or some projected gradient steps."""
         if self._loop is None:
             gradient_steps(self, float(self.diagonal.max()), upper, alpha, gradient)
             return

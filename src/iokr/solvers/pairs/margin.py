@@ -1,4 +1,4 @@
-"""The margin on pairs of nodes: sweeps over its dual in blocks of a node's pairs, kernel columns only where needed."""
+"""The margin loss on pairs of nodes: sweeps over its dual by the pairs of a node, with few kernel columns."""
 
 from __future__ import annotations
 
@@ -22,18 +22,17 @@ from iokr.solvers.pairs.spectrum import low_rank_preconditioner
 
 __all__ = ["PairMargin", "PairQuadratic"]
 
-_PASSES = 3  # over all pairs, before the gradient is computed anew
-_CORNER = 1000  # free pairs whose matrix is factored for a Newton step
-_DAMPING, _ACCURACY, _STEPS = 1e-8, 1e-2, 60  # of a Newton step by conjugate gradients
+_PASSES = 3  # passes over all pairs before the gradient is recomputed
+_CORNER = 1000  # largest number of free pairs whose matrix is factored for a Newton step
+_DAMPING, _ACCURACY, _STEPS = 1e-8, 1e-2, 60  # of the conjugate gradients of a Newton step
 
 
 @component
 class PairMargin(Solver):
-    """min ½αᵀQα − 1ᵀα over 0 ≤ α ≤ w, Q = yyᵀ ∘ G / λ on pairs of nodes: the dual of the margin, without the matrix G.
+    """min ½αᵀQα − 1ᵀα over 0 ≤ α ≤ w, Q = yyᵀ ∘ G / λ on pairs of nodes: the dual of the margin loss, without G.
 
-    Coordinate descent in blocks of a node's pairs, about 3nm multiplications a pass for n pairs of m nodes, and Newton
-    steps on the pairs that no bound holds. `Auto` takes it when pairs are many; `CoordinateDescent` hands such problems
-    to it.
+    Coordinate descent by the pairs of a node, about 3nm multiplications per pass for n pairs of m nodes, and Newton
+    steps on the free pairs. `Auto` and `CoordinateDescent` use it for many pairs.
 
     Parameters
     ----------
@@ -53,11 +52,11 @@ class PairMargin(Solver):
     max_iter: int | None = None
 
     def refuses(self, problem: Problem) -> str | None:
-        """Needs the margin loss, and one label for each pair."""
+        """The margin loss and one label for each pair are required."""
         if not problem.loss.box_dual:
             return f"its dual is a box for `MaxMargin()` only, got {problem.loss!r}; use `PairRidge()`."
         if not isinstance(problem.gram, PairGram):
-            return f"the kernel must be one between pairs of nodes, got {problem.gram!r}; use `CoordinateDescent()`."
+            return f"the kernel must be between pairs of nodes, got {problem.gram!r}; use `CoordinateDescent()`."
         if problem.penalised or problem.mask is not None or problem.Psi.shape[1] != 1:
             return "unlabelled pairs and several outputs need `CoordinateDescent()`; drop pairs with missing entries."
         return None
@@ -77,17 +76,17 @@ class PairMargin(Solver):
 
 
 class PairQuadratic:
-    """½αᵀQα − 1ᵀα with Q_pq = y_p k_P(p, q) y_q / λ, without a matrix of pairs; what `minimize_box` asks of it.
+    """½αᵀQα − 1ᵀα with Q_pq = y_p k_P(p, q) y_q / λ, without a matrix of pairs: a `Quadratic`.
 
-    T = S K, S the matrix of coefficients, follows every change. For the pairs of one node one column of T gives all
-    values f(p); within this block the few columns of Q are computed; then rows of T are brought up to date. A pass
-    costs about 3nm multiplications for n pairs of m nodes.
+    T = S K, S the matrix of coefficients, is updated with every entry. One column of T has all values f(p) for the
+    pairs of a node; within this block the few columns of Q are computed; then rows of T are updated. A pass costs about
+    3nm multiplications for n pairs of m nodes.
     """
 
     def __init__(self, gram: PairGram, y: np.ndarray, lam: float) -> None:
         self.gram, self.y, self.lam = gram, y, lam
         self.K = np.ascontiguousarray(to_numpy(gram.nodes))
-        self._T: np.ndarray | None = None  # room
+        self._T: np.ndarray | None = None  # reused memory
         self.schedule, self.patience = (5, 2, 64, 2), 0.0
         owner = gram.left[:, 1]  # in T = S K, the column that values f(a, owner) are read from
         self.order = np.argsort(owner, kind="stable")
@@ -166,7 +165,7 @@ class PairQuadratic:
 def _pass(
     K: Any, T: Any, blocks: Any, pairs: Any, y: Any, box: Any, alpha: Any, mix: float, ordered: bool, lam: float
 ) -> None:
-    """One pass, compiled: T = S K follows every change, kernel columns are computed within a node's pairs only."""
+    """One compiled pass: T = S K is updated with every entry; kernel columns within the pairs of a node."""
     (order, starts), (diagonal, upper), a, b = blocks, box, pairs[:, 0], pairs[:, 1]
     m = K.shape[0]
     t, g, old = np.empty(m), np.empty(len(y)), np.empty(len(y))

@@ -1,4 +1,4 @@
-"""Ridge on pairs of nodes: the closed form where all are there, else conjugate gradients with a preconditioner."""
+"""Ridge on pairs of nodes: the closed form for all pairs, else conjugate gradients with a preconditioner."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from iokr.solvers.pairs.spectrum import CompletePairs, pair_preconditioner
 
 __all__ = ["PairRidge"]
 
-_FEW = 50  # pairs for which no preconditioner is made
+_FEW = 50  # number of pairs up to which there is no preconditioner
 
 
 @component
 class PairRidge(Solver):
     """(G + λ diag(1/w)) C = Ψ on pairs of nodes, from products with G of about 3nm multiplications, n pairs of m nodes.
 
-    When all pairs are there, self-pairs with half the weight of the others, one eigendecomposition of K is the answer.
-    Otherwise conjugate gradients, with that as the preconditioner when nearly all are there, else with the leading
-    eigenvectors of K. ½⟨d, G d⟩/λ, d = w ∘ residual, bounds the duality gap. `Auto` takes it when pairs are many;
-    `ConjugateGradient` hands problems on pairs to it.
+    If all pairs are observed, self-pairs with half the weight of the others, the solution takes one eigendecomposition
+    of K. Otherwise conjugate gradients, with this closed form as preconditioner if nearly all pairs are observed, else
+    with the leading eigenvectors of K. ½⟨d, G d⟩/λ, d = w ∘ residual, bounds the duality gap. `Auto` and
+    `ConjugateGradient` use it for many pairs.
 
     Parameters
     ----------
@@ -47,11 +47,11 @@ class PairRidge(Solver):
     max_iter: int | None = None
 
     def refuses(self, problem: Problem) -> str | None:
-        """Needs a quadratic loss, and labels of all pairs."""
+        """A quadratic loss and labels of all pairs are required."""
         if not problem.loss.quadratic:
             return f"`loss` must be quadratic, got {problem.loss!r}; use `PairMargin()`."
         if not isinstance(problem.gram, PairGram):
-            return f"the kernel must be one between pairs of nodes, got {problem.gram!r}; use `ConjugateGradient()`."
+            return f"the kernel must be between pairs of nodes, got {problem.gram!r}; use `ConjugateGradient()`."
         if problem.penalised or problem.mask is not None:
             return "unlabelled pairs and missing entries need `ConjugateGradient()`."
         return None
@@ -65,7 +65,7 @@ class PairRidge(Solver):
         tol, limit = check_stops(self.tol, self.max_iter, 1000)
         gram, Psi, weight = cast("PairGram", problem.gram), problem.targets, problem.row_weight
         if np.any(weight == 0):
-            raise ValueError("Pairs of weight zero count for nothing here; drop them.")
+            raise ValueError("Weights of pairs must be positive; drop pairs of weight zero.")
         shift, host = problem.alpha / weight, is_numpy(gram.nodes, Psi)
         if host and (complete := CompletePairs(gram, shift)).exact:
             return Solution(np.stack([complete.solve(Psi[:, j]) for j in range(Psi.shape[1])], axis=1))

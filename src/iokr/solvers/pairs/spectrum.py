@@ -1,4 +1,4 @@
-"""Ridge on pairs of nodes from the spectrum of the nodes' kernel: exact when all pairs are there, close otherwise."""
+"""Ridge on pairs of nodes from the spectrum of the nodes' kernel: exact for all pairs, otherwise a preconditioner."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from iokr.gram.pairs.gram import PairGram
 
 __all__ = ["CompletePairs", "PairSpectrum", "low_rank_preconditioner", "pair_preconditioner"]
 
-_NEARLY = 0.95  # fraction of the ordered pairs from which the closed form of all of them is close
+_NEARLY = 0.95  # fraction of the ordered pairs from which the closed form for all pairs is a good preconditioner
 _CHUNK, _BLOCK = 1 << 22, 1 << 17  # numbers at a time
-_RANK, _FEATURES = 48, 300  # eigenvectors of K and products of two of them, at most
-_ALONE = 9_000, 260_000  # multiplications of a product with a vector, with a matrix, that a BLAS does on one thread
+_RANK, _FEATURES = 48, 300  # largest numbers of eigenvectors of K and of products of two of them
+_ALONE = 9_000, 260_000  # multiplications of a product with a vector, and with a matrix, that a BLAS does in one thread
 _SMALL = 10**8  # below which one thread is enough
 
 
@@ -68,7 +68,7 @@ class CompletePairs:
         self.t = float(np.average(points, weights=np.where(self.alone, 1.0, 2.0)))
         m = gram.nodes.shape[0]
         n_points = len(a) + int(np.count_nonzero(~self.alone))
-        if n_points >= _NEARLY * m**2 and _repeats(gram):  # then so many points are not so many different ones
+        if n_points >= _NEARLY * m**2 and _repeats(gram):  # repeated points: fewer distinct ones
             n_points = 0
         self.nearly = n_points >= _NEARLY * m**2
         self.exact = n_points == m**2 and bool(np.ptp(points) <= 1e-12 * self.t)
@@ -120,7 +120,7 @@ class CompletePairs:
 
 
 def _repeats(gram: PairGram) -> bool:
-    """Whether an example is there twice."""
+    """Whether a point is repeated."""
     ends = gram.left if gram.ordered else np.sort(gram.left, axis=1)
     return len(np.unique(ends[:, 0] * gram.nodes.shape[0] + ends[:, 1])) < len(ends)
 
@@ -142,8 +142,9 @@ def low_rank_preconditioner(gram: PairGram, shift: np.ndarray) -> Callable[[np.n
 class LowRankInverse:
     """M⁻¹ r = r/d − (1/d) Z (I + Zᵀ(1/d)Z)⁻¹ Zᵀ (r/d), M = Z Zᵀ + diag(d).
 
-    Column (i, j) of Z is the product v_i(a) v_j(b) of two leading eigenvectors of K at the pair {a, b}, both orders
-    summed; d is the shift and what Z Zᵀ lacks on the diagonal of G. Products with Z are those of a small K. δ < 1.
+    Column (i, j) of Z is the product v_i(a) v_j(b) of two leading eigenvectors of K at the pair {a, b}, summed over
+    both orders; d is the shift plus the difference of the diagonals of G and Z Zᵀ. Products with Z are those of a small
+    K. δ < 1.
     """
 
     def __init__(self, gram: PairGram, shift: np.ndarray) -> None:
@@ -164,7 +165,7 @@ class LowRankInverse:
 
     def __call__(self, r: np.ndarray) -> np.ndarray:
         u, ordered = r / self.d, self.gram.ordered
-        A = _quiet_matmul(self.Vt, self.gram.scatter(u) @ self.V)  # Σ_p u_p (V_a V_bᵀ), both orders halved
+        A = _quiet_matmul(self.Vt, self.gram.scatter(u) @ self.V)  # Σ_p u_p (V_a V_bᵀ), half for each order
         sums = (A if ordered else A + A.T)[self.i, self.j] * self.factor
         X = np.zeros((self.V.shape[1], self.V.shape[1]))
         X[self.i, self.j] = _quiet_matmul(self.inverse, sums[:, None])[:, 0] * self.factor
@@ -172,7 +173,7 @@ class LowRankInverse:
         return np.asarray(u - image / self.d)
 
     def _strongest(self, n_features: int) -> tuple[np.ndarray, np.ndarray]:
-        """i and j of the products of two eigenvectors that weigh most; j ≥ i for pairs without order."""
+        """i and j of the products of two eigenvectors with the largest eigenvalues; j ≥ i for pairs without order."""
         weight = (self.V * self.V).sum(axis=0)
         strength = np.outer(weight, weight)
         i, j = np.nonzero(strength) if self.gram.ordered else np.nonzero(np.triu(strength))
@@ -192,7 +193,7 @@ class LowRankInverse:
 
 
 def _quiet_matmul(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """A B; where it is small, in parts for which a BLAS wakes no threads, which would cost more than the product."""
+    """A B; small products in parts for which a BLAS starts no threads, which would cost more than the product."""
     p, q = len(A), B.shape[1]
     if A.size * q > _SMALL:
         return np.asarray(matmul(A, B))
@@ -207,14 +208,14 @@ def _quiet_matmul(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 
 def _orthonormal(Y: np.ndarray) -> np.ndarray:
-    """A basis of the columns of Y, without directions that are hardly there."""
+    """A basis of the columns of Y, without directions of small norm."""
     g, W = eigh(_quiet_matmul(Y.T, Y))
     there = g > 1e-10 * g[-1]
     return _quiet_matmul(Y, W[:, there] / np.sqrt(g[there]))
 
 
 def leading_factor(K: np.ndarray, rank: int) -> np.ndarray:
-    """V (m, r), V Vᵀ close to K and below it: the leading eigenvectors, by two steps from random ones."""
+    """V (m, r), V Vᵀ ≈ K, V Vᵀ ≤ K: the leading eigenvectors, by two steps from random ones."""
     m = len(K)
     if m <= 4 * rank:
         s, U = eigh(K)
