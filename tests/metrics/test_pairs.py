@@ -118,7 +118,7 @@ def test_refusals(metric):
         metric(np.ones((2, 3)), np.ones((2, 3)))
     with pytest.raises(ValueError, match="`where` has shape"):
         metric([1, 0], [1.0, 2.0], where=[True])
-    with pytest.raises(ValueError, match="`truth` must hold numbers"):
+    with pytest.raises(ValueError, match="`truth` must be numbers"):
         metric(["a", "b"], [1.0, 2.0])
 
 

@@ -77,13 +77,13 @@ RULES = (
         "``MaxMargin()``",
         lambda case: not case.problem.loss.quadratic and not CoordinateDescent().refuses(case.problem),
         CoordinateDescent,
-        "the dual of the margin is a quadratic in a box, and most of its entries rest at a bound",
+        "the dual of the margin is a quadratic in a box, and most of its entries are at a bound",
     ),
     Rule(
-        "a loss that says its value and gradient alone",
+        "a loss with value and gradient only",
         lambda case: not case.problem.loss.quadratic and _only_smooth(case.problem),
         LBFGS,
-        "quasi-Newton steps need no more, and the length of the gradient bounds how far J is from its minimum",
+        "quasi-Newton steps use these only, and the norm of the gradient bounds the distance of J to its minimum",
     ),
     Rule(
         "any other loss but the square",
@@ -92,22 +92,22 @@ RULES = (
         "one factorisation is reused for every step, for any loss with a proximal map and any A",
     ),
     Rule(
-        "a Gram that can only be multiplied with",
+        "a Gram with products only",
         lambda case: case.problem.gram.products_only,
         ConjugateGradient,
-        "the Gram can only be multiplied with: there is nothing to factor",
+        "there is no matrix to factor",
     ),
     Rule(
         "a kernel that does not separate, one alpha, whose (nd)² matrix does not fit in memory",
         lambda case: case.problem.gram.operator is None and _too_large_to_store(case),
         ConjugateGradient,
-        "products with it, evaluated as they go",
+        "products with it, evaluated in panels",
         lambda case: (
             f"the kernel does not separate and its matrix of {case.problem.gram.size}² numbers does not fit in memory: "
         ),
     ),
     Rule(
-        f"missing entries that A couples, more than {DENSE} seen or {2 * DENSE} in all, no manifold",
+        f"missing entries that A couples, more than {DENSE} observed or {2 * DENSE} in all, no manifold",
         lambda case: by_gradients(case.problem),
         Eigen,
         "the eigenvectors of K and A precondition conjugate gradients over the entries, which need no matrix of them",
@@ -134,7 +134,7 @@ RULES = (
         f"a kernel with p features, {THIN}p ≤ n, no manifold",
         lambda case: case.problem.gram.factor is not None and _is_thin(case.problem),
         LowRank,
-        "one p × p eigendecomposition is reused for every alpha and every eigenvalue, and nothing is n × n",
+        "one p × p eigendecomposition is reused for every alpha and every eigenvalue, without n × n matrices",
         lambda case: (
             f"the kernel has {_count(_n_features(case.problem), 'feature')} for {case.problem.n_labeled} points: "
         ),
@@ -143,7 +143,7 @@ RULES = (
         "a CUDA device whose float64 is slow, 20 000 points or more, one alpha, no leave-one-out",
         lambda case: case.cuda and _one(case) and case.problem.n_labeled >= 20_000 and slow_double(case.problem.like),
         MixedPrecision,
-        "a float32 factor preconditions float64; its rule is from the device's data sheet, not measured",
+        "a float32 factor preconditions float64; the rule is from the data sheet of the device, not measured",
         lambda case: "float64 of this device is 1/16 of its float32 or slower: ",
     ),
     Rule(
@@ -160,7 +160,7 @@ RULES = (
         ),
         Cholesky,
         "an eigendecomposition costs more",
-        lambda case: f"{case.words} ask for {_count(case.systems, 'factorisation')} of n³/3 flops; ",
+        lambda case: f"{case.words} take {_count(case.systems, 'factorisation')} of n³/3 flops; ",
     ),
     Rule(
         "leave-one-out, fewer than 5 systems of n³/3 flops and an inverse (21 on CUDA)",
@@ -168,7 +168,7 @@ RULES = (
         Cholesky,
         "an eigendecomposition costs more",
         lambda case: (
-            f"{case.words} ask for {_count(case.systems, 'factorisation')} of n³/3 flops and an inverse each for "
+            f"{case.words} take {_count(case.systems, 'factorisation')} of n³/3 flops and an inverse each for "
             "leave-one-out; "
         ),
     ),
@@ -178,7 +178,7 @@ RULES = (
         Cholesky,
         "a triangle is factored again for each",
         lambda case: (
-            f"{case.words} ask for {_count(case.systems, 'factorisation')}; an eigendecomposition would cost less, but "
+            f"{case.words} take {_count(case.systems, 'factorisation')}; an eigendecomposition would cost less, but "
             f"needs {human_bytes(Eigen().memory(case.problem))}: "
         ),
     ),
@@ -186,9 +186,9 @@ RULES = (
         "otherwise",
         lambda case: True,
         Eigen,
-        "one eigendecomposition is reused for them all",
+        "one eigendecomposition is reused for all of them",
         lambda case: (
-            f"{case.words}{' with leave-one-out' if case.use.loo else ''} would ask for {case.systems} factorisations; "
+            f"{case.words}{' with leave-one-out' if case.use.loo else ''} would take {case.systems} factorisations; "
         ),
     ),
 )
@@ -221,7 +221,7 @@ class Auto(Solver):
     --------
     >>> from iokr import IOKR
     >>> print(IOKR().fit([[0.0], [1.0]], [0.0, 1.0]).solver_)
-    Cholesky(): 1 alpha and 1 operator eigenvalue ask for 1 factorisation of n³/3 flops; an eigendecomposition
+    Cholesky(): 1 alpha and 1 operator eigenvalue take 1 factorisation of n³/3 flops; an eigendecomposition
     costs more.
     """
 
