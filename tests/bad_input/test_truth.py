@@ -164,7 +164,7 @@ class TestContainers:
             IOKR(K).fit(torch.tensor(X).to("meta"), torch.tensor(Y))
         sets = [torch.tensor(X[i : i + 2]) for i in range(6)]
         model = SetModel(K).fit(sets, [1, -1] * 3)
-        with pytest.raises(TypeError, match="are in different libraries or devices"):
+        with pytest.raises(TypeError, match="are in different libraries or on different devices"):
             model.decision_function([X[:2]])
 
     def test_tensors_whose_rows_cannot_be_taken(self):

@@ -155,7 +155,7 @@ def test_a_worker_too_small_for_a_chunk_is_refused(monkeypatch):
     big = da.zeros((100_000, 3), chunks=(100_000, 3))
     with pytest.raises(MemoryError, match=r"more than half of the 1 MB of the smallest; use `X.rechunk\(\{0: "):
         DaskSource(big, big).reduce(lambda X, y, w: 0, width=20)
-    with pytest.raises(MemoryError, match="a smaller `rank`"):
+    with pytest.raises(MemoryError, match="a smaller `n_components`"):
         DaskSource(big, big).reduce(lambda X, y, w: 0, width=2000)
 
 
