@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["TOPS", "figures", "frame_of", "records", "rejected_frame", "rounded", "table_file", "write_report"]
 
 TOPS = (1, 5, 10, 20)
+_SEPARATORS = {"tsv": "\t", "csv": ","}
 _MASSES = 100.0  # numbers from here on are written with four decimals, as m/z are
 
 
@@ -40,8 +40,12 @@ def frame_of(rows: Any, columns: Sequence[str] | None = None) -> pd.DataFrame:
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """The rows of a frame as dictionaries of plain Python values, None for missing cells."""
-    rows: list[dict[str, Any]] = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    rows: list[dict[str, Any]] = _plain_cells(frame).to_dict("records")
     return rows
+
+
+def _plain_cells(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.astype(object).where(frame.notna(), None)
 
 
 def rejected_frame(rejections: Sequence[Rejected]) -> pd.DataFrame:
@@ -58,16 +62,13 @@ def table_file(frame: pd.DataFrame, format: str = "tsv", *, safe: bool = False) 
         except ImportError as error:
             raise ImportError("`format=\"parquet\"` needs the extra `parquet`: pip install 'iokr[parquet]'") from error
         return buffer.getvalue()
-    rows = records(frame)
     if format == "json":
-        return json.dumps(plain(rows), indent=1, ensure_ascii=False) + "\n"
-    file = io.StringIO()
-    writer = csv.writer(file, delimiter={"tsv": "\t", "csv": ","}[format], lineterminator="\n")
-    writer.writerow(frame.columns)
-    for row in rows:
-        cells = [_line(cell) for cell in row.values()]
-        writer.writerow([no_formula(cell) for cell in cells] if safe else cells)
-    return file.getvalue()
+        return json.dumps(plain(records(frame)), indent=1, ensure_ascii=False) + "\n"
+    cells = _plain_cells(frame).map(_line)
+    if safe:
+        cells = cells.map(no_formula)
+    text: str = cells.to_csv(sep=_SEPARATORS[format], index=False, lineterminator="\n")
+    return text
 
 
 def write_report(
