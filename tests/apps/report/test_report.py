@@ -124,6 +124,11 @@ def test_table_columns_follow_first_use_and_gaps_stay_empty():
     assert table.numeric("a") and not table.numeric("b")
 
 
+def test_columns_have_names():
+    with pytest.raises(ValueError, match=r"Every column of the table 'Sizes' must have a name, got \['n', ''\]"):
+        Table("Sizes", [{"n": 3, "": "whole"}])
+
+
 def test_numbers_of_a_column_line_up():
     table = Table("t", [{"a": 3.86}, {"a": 12.3456}, {"a": None}, {"a": 0.5}])
     assert table.texts() == [["3.86"], ["12.35"], ["–"], ["0.50"]]
@@ -182,7 +187,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 def test_no_page_scrolls_sideways(width, tmp_path):
     """No table is cut at its right; those of many columns become cards on a telephone; long words and hashes break."""
     wide = [{"method of a long name": "m" * 20, **{f"column number {j}, percent": Spread(50, 1) for j in range(12)}}]
-    long = [{"what": "word " * 20, "count": 1, "": "filled with the mean of the column"}]
+    long = [{"what": "word " * 20, "count": 1, "note": "filled with the mean of the column"}]
     report = Report("A title", "S" * 30, (Table("Wide", wide), Table("Long", long), Table("Folded", wide, folded=True)))
     page = report.with_info({"command": "iokr " + "x" * 200, "data": {"file": "0123456789abcdef" * 4}}).html()
     frame = f'<iframe width="{width}" height="900" style="border: 0" srcdoc="{escape(page)}"></iframe>'

@@ -76,6 +76,10 @@ class Table:
     our_rows: tuple[int, ...] = ()
     folded: bool = False
 
+    def __post_init__(self) -> None:
+        if not all(self.columns):
+            raise ValueError(f"Every column of the table {self.title!r:.60} must have a name, got {self.columns}.")
+
     @property
     def columns(self) -> list[str]:
         """Every column, in the order of first use."""
