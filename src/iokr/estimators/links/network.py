@@ -109,8 +109,8 @@ def graph_matrix(adjacency: Any, X: Any) -> Any:
     unknown = sorted(set(adjacency.nodes) - set(order), key=str)
     if unknown and names is None:
         raise ValueError(
-            f"`adjacency` is a graph with nodes such as {unknown[0]!r:.40}, but the rows of X have no names: pass X as a "
-            "frame with the names as its index, or relabel the nodes 0, 1, … in the order of X."
+            f"`adjacency` is a graph with nodes such as {unknown[0]!r:.40}, but the rows of X have no names: pass X as "
+            "a frame with the names as its index, or relabel the nodes 0, 1, … in the order of X."
         )
     if unknown:
         raise ValueError(
@@ -172,8 +172,8 @@ def fit_output_kernel(kernel: Kernel | None, network: Network) -> tuple[Kernel, 
     without_graph = [part for part in nodes if part.graph is None]
     if without_graph and len(without_graph) < len(nodes):
         raise ValueError(
-            f"The node kernels of `output_kernel` must all have a graph over all nodes, or none of them, got {kernel!r}; "
-            "those without a graph get that of the labelled nodes."
+            f"The node kernels of `output_kernel` must all have a graph over all nodes, or none may have one, got "
+            f"{kernel!r}; those without a graph get that of the labelled nodes."
         )
     for part in without_graph:  # parts of the clone
         part.graph = network.graph
