@@ -83,7 +83,7 @@ def test_an_output_kernel_says_the_identity():
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match="only quadratic losses"):
+    with pytest.raises(ValueError, match="`loss` must be quadratic"):
         encode(Y, output_kernel=RBF(), embedding=Implicit(), loss=Huber())
     with pytest.raises(ValueError, match="serves inputs only"):
         encode(Y, output_kernel=Precomputed())

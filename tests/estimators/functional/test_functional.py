@@ -423,7 +423,7 @@ def test_score_is_an_integrated_r2():
 
 
 def test_a_score_of_numbers_whose_squares_overflow_is_refused():
-    with pytest.raises(ValueError, match="squares overflow"):
+    with pytest.raises(ValueError, match="squares of `y` must be finite"):
         model().fit(X, Y).score(X, np.sign(Y) * 1e200)
     with pytest.raises(ValueError, match="names has 2"):
         model().fit(X, Y).table(X, names=["a", "b"])

@@ -67,8 +67,8 @@ def test_links_of_named_nodes_come_back_by_name(tmp_path):
 @pytest.mark.parametrize(
     ("nodes", "graph", "message"),
     [
-        (X, shuffled(), "X has no names: give X as a frame"),
-        (FRAME.iloc[:20], shuffled(), "which is not in the index of X"),
+        (X, shuffled(), "the rows of X have no names: pass X as a frame"),
+        (FRAME.iloc[:20], shuffled(), "must be in the index of X"),
         (X, GRAPH.to_directed(), "to_undirected"),
     ],
 )

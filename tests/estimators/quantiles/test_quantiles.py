@@ -249,7 +249,7 @@ def test_clones_and_pickles():
 def test_bad_input():
     for changes, words in (
         ({"levels": (0.0, 0.5)}, "between 0 and 1"),
-        ({"levels": (0.5, 0.5)}, "differ"),
+        ({"levels": (0.5, 0.5)}, "must be distinct"),
         ({"crossing": -1.0}, "crossing"),
         ({"level_kernel": Laplacian(1.0)}, "crossing=0"),
         ({"level_kernel": np.eye(3)}, "crossing=0"),
@@ -273,7 +273,7 @@ def test_numbers_out_of_range_are_answered_or_refused_by_name():
     for size in (1e200, -1e307):
         odd = y.copy()
         odd[3] = size
-        with pytest.warns(RuntimeWarning, match="A row of `y` has a loss .* times the usual one"):
+        with pytest.warns(RuntimeWarning, match="A row of `y` has a loss .* times the median"):
             QuantileCurves(RBF(0.5)).fit(X, odd)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
