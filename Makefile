@@ -28,7 +28,7 @@ help:
 	@echo 'make slow      the tests marked slow'
 	@echo 'make kills     kill commands 200 times, at any moment: results stay whole (tools/kills.py)'
 	@echo 'make layers    imports go downwards only, and the package is quick to import'
-	@echo 'make house     no cycles, no private names of others, no long files: tools/check_house.py'
+	@echo 'make house     layers, import cycles, private names of other rooms; prints what is hard to read'
 	@echo 'make numeric   the numeric suites under other BLAS kernels, threads and Pythons; CORES=Haswell for one kernel'
 	@echo 'make doctest   the examples in the docstrings'
 	@echo 'make lint      ruff: rules and format'
@@ -56,7 +56,7 @@ kills: $(STAMP)/test
 layers: $(STAMP)/test
 	$(PYTEST) tests/test_layers.py tests/test_imports.py
 
-house: $(STAMP)/test
+house: layers
 	$(BIN)/python tools/check_house.py
 
 numeric: $(STAMP)/test

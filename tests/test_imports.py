@@ -116,8 +116,8 @@ def test_importing_an_estimator_is_lazy_about_the_rest_of_the_package():
         "import iokr.apps.report, iokr.datasets, iokr.model_selection, iokr.metrics",
     ],
 )
-def test_the_library_never_loads_the_laboratory(statement):
-    """`iokr links cv` and `iokr links predict` on files: tools/check_house.py, the rule `loaded`."""
+def test_the_library_never_loads_the_experiments(statement):
+    """tests/test_publishing.py runs `iokr demo` where they are not installed."""
     assert not {name for name in loaded_by(statement) if name.partition(".")[0] == "iokr_lab"}
 
 

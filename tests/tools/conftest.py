@@ -1,6 +1,6 @@
 """The scripts of tools/, as modules."""
 
-import importlib.util
+import importlib
 import sys
 from pathlib import Path
 
@@ -12,12 +12,6 @@ TOOLS = Path(__file__).parents[2] / "tools"
 @pytest.fixture(scope="session")
 def tool():
     """tool(name): the module of tools/name.py."""
-
-    def load(name):
-        spec = importlib.util.spec_from_file_location(name, TOOLS / f"{name}.py")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module  # dataclasses look their module up
-        spec.loader.exec_module(module)
-        return module
-
-    return load
+    sys.path.append(str(TOOLS))
+    yield importlib.import_module
+    sys.path.remove(str(TOOLS))
