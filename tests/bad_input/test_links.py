@@ -37,7 +37,7 @@ ADJACENCY = [
     (S.W[:-1, :-1], ValueError, ["adjacency", f"({N}, {N})", f"({N - 1}, {N - 1})"]),
     (S.W[:-1], ValueError, ["adjacency", "shape"]),
     (S.W[0], ValueError, ["adjacency", "matrix", "shape"]),
-    (0 * S.W, ValueError, ["adjacency", "no link"]),
+    (0 * S.W, ValueError, ["adjacency", "must have a link", "has none"]),
     (S.W.astype(str), ValueError, ["adjacency", "numbers"]),
     (1j * S.W, ValueError, ["adjacency", "real"]),
     ([(0, 1), (1, 2)], ValueError, ["adjacency", "shape"]),
@@ -56,9 +56,9 @@ def test_tables_that_name_their_nodes_in_another_order(estimator, refuses):
     """Frames are read by position, as everywhere in scikit-learn: another order would be another network."""
     names = [f"n{i}" for i in range(N)]
     X, W = pd.DataFrame(S.X, index=names).rename(columns=str), pd.DataFrame(S.W, index=names, columns=names)
-    with refuses(ValueError, "rows of `adjacency`", "rows of X", "another order"):
+    with refuses(ValueError, "rows of `adjacency`", "rows of X", "ordered differently"):
         estimator().fit(X, W.iloc[::-1, ::-1])
-    with refuses(ValueError, "rows of `adjacency`", "columns of `adjacency`", "another order"):
+    with refuses(ValueError, "rows of `adjacency`", "columns of `adjacency`", "ordered differently"):
         estimator().fit(X, W[names[::-1]])
     expected = estimator().fit(S.X, S.W).decision_function()
     np.testing.assert_allclose(estimator().fit(X, W).decision_function(), expected, rtol=1e-9)

@@ -61,7 +61,7 @@ def test_is_what_scipy_finds(alpha):
 def test_auto_takes_it_and_says_why():
     model = IOKR(RBF(0.5), loss=LogCosh(), alpha=0.1).fit(X, Y)
     assert isinstance(model.solver_.chosen_, LBFGS)
-    assert "the length of the gradient bounds" in str(model.solver_)
+    assert "the norm of the gradient bounds" in str(model.solver_)
     assert model.solution_.gap <= 1e-6
     assert IOKRCV(RBF(0.5), loss=LogCosh(), alphas=(0.01, 0.1, 1.0), cv=3).fit(X, Y).alpha_ in (0.01, 0.1, 1.0)
 

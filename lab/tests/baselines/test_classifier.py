@@ -86,5 +86,5 @@ def test_refusals():
         PairClassifier(unlinked=0).fit(X, W)
     with pytest.raises(ValueError, match="a kernel on indices of nodes"):
         PairClassifier(features=X).fit(X, W)
-    with pytest.raises(ValueError, match="pairs without a link"):
+    with pytest.raises(ValueError, match="must have labelled nodes without a link"):
         PairClassifier().fit(X[:5], np.ones((5, 5)) - np.eye(5))

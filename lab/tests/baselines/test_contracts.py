@@ -205,7 +205,7 @@ BAD_GRAPHS = [
     (np.triu(W), None, "must be symmetric"),
     (-W, None, "weights of at least 0"),
     (W + np.eye(N), None, "to itself"),
-    (np.zeros((N, N)), None, "nothing to learn from"),
+    (np.zeros((N, N)), None, "must have a link between two labelled nodes"),
     (W, [0], "At least two labelled nodes"),
     (W, [0, 16], "names node 16"),
     (W, [3, 3], "more than once"),

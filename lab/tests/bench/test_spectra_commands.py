@@ -10,7 +10,7 @@ from iokr_lab.bench.base import Run
 from iokr_lab.bench.spectra_commands import COMMANDS, measured
 
 
-@pytest.mark.skipif(not hasattr(__import__("os"), "wait4"), reason="the system does not tell")
+@pytest.mark.skipif(not hasattr(__import__("os"), "wait4"), reason="the system does not measure this")
 def test_the_commands_are_measured():
     said = []
     (table,), verdicts = COMMANDS.work(Run(0, True, 1, said.append))
@@ -19,7 +19,7 @@ def test_the_commands_are_measured():
     assert len(verdicts) == 5
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the system does not tell")
-def test_a_command_that_fails_is_told(tmp_path):
-    with pytest.raises(RuntimeError, match="not there"):
+@pytest.mark.skipif(sys.platform == "win32", reason="the system does not measure this")
+def test_a_command_that_fails_is_named(tmp_path):
+    with pytest.raises(RuntimeError, match="does not exist"):
         measured(["train", "-i", str(tmp_path / "nothing.mgf"), "-o", str(tmp_path / "m")], tmp_path)
