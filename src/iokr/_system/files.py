@@ -7,8 +7,8 @@ The content goes to a file next to the target, is flushed to the disk, and repla
 the target is unchanged, whatever happens: an error, a full disk, a signal, a power cut. `iokr._system.folders` does the
 same for a folder.
 
-Locks are `flock`, or `msvcrt.locking` on Windows, on the very file that is renamed. The package filelock recognises a
-lock file that was removed, but not one that was renamed, and leaves lock files behind.
+Locks are those of the package filelock. It leaves its lock files behind; ours are removed while the lock is held, which
+another process that waits for the lock recognises.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import errno
 import os
 import stat
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -27,6 +26,7 @@ from typing import IO, Any
 __all__ = [
     "abandon",
     "exchange",
+    "lock_file",
     "locked",
     "naming",
     "on_abandon",
@@ -38,18 +38,12 @@ __all__ = [
     "write_atomically",
 ]
 
-_POSIX = os.name == "posix"
-_OPEN_FLAGS = os.O_RDWR | os.O_CREAT
-for _flag in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"):
-    _OPEN_FLAGS |= getattr(os, _flag, 0)
 _DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{i}" for port in ("COM", "LPT") for i in range(1, 10))}
-_LOCKED = {errno.EAGAIN, errno.EACCES, errno.EDEADLK}
 _UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK}
 _AT_FDCWD = -100  # Linux: relative to the working folder
 _EXCHANGE = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
 
 _unfinished: dict[int, Callable[[], None]] = {}
-_holds: dict[tuple[Path, int, int], int] = {}  # of locks, by path, process and thread
 
 
 @contextlib.contextmanager
@@ -57,7 +51,7 @@ def write_atomically(path: Path | str) -> Iterator[IO[bytes]]:
     """A file to write bytes to, which replaces `path` when the block ends without an error.
 
     The mode of the replaced file is kept. It is an error if `path` is a symbolic link or a file without write
-    permission, or if another process is writing to it.
+    permission, or if another process or thread is writing to it.
 
     Examples
     --------
@@ -79,53 +73,40 @@ def write_atomically(path: Path | str) -> Iterator[IO[bytes]]:
     if path.exists() and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     new = _new_file(path)
-    with on_abandon(lambda: _discard(new)), naming(path):  # before the file exists: a signal may come at any moment
-        descriptor = _open_locked(new, f"{path} is being written by another process; wait for it.")
+
+    def discard() -> None:
+        new.unlink(missing_ok=True)
+
+    busy = f"{path} is being written by another process; wait for it."
+    with naming(path), locked(lock_file(path), busy), on_abandon(discard):
+        discard()  # what a killed process left
         try:
-            with os.fdopen(descriptor, "wb") as file:
-                os.ftruncate(descriptor, 0)
-                if path.exists() and hasattr(os, "fchmod"):
-                    os.fchmod(descriptor, stat.S_IMODE(path.stat().st_mode))
+            with new.open("xb") as file:
+                if path.exists():
+                    new.chmod(stat.S_IMODE(path.stat().st_mode))
                 yield file
                 file.flush()
-                sync_file(descriptor)
-                if _POSIX:  # while the lock is held
-                    os.replace(new, path)
-            if not _POSIX:  # Windows does not rename open files
-                os.replace(new, path)
+                sync_file(file.fileno())
+            os.replace(new, path)
             sync_folder(path.parent)
         except BaseException:
-            new.unlink(missing_ok=True)
+            discard()
             raise
 
 
 def remove_unfinished(path: Path) -> None:
     """Remove what a killed process left of `path`, unless another process is writing it."""
-    new = _new_file(path)
-    if not new.is_file() or new.is_symlink():
-        return
-    with contextlib.suppress(BlockingIOError), naming(path):
-        descriptor = _open_locked(new, "")
-        new.unlink(missing_ok=True)
-        os.close(descriptor)
+    with contextlib.suppress(BlockingIOError), locked(lock_file(path), ""):
+        _new_file(path).unlink(missing_ok=True)
+
+
+def lock_file(path: Path) -> Path:
+    """The file that is locked while `path` is written."""
+    return path.with_name(f".{path.name}.iokr-lock")
 
 
 def _new_file(path: Path) -> Path:
     return path.with_name(f".{path.name}.iokr-new")
-
-
-def _discard(new: Path) -> None:
-    """Remove a file that this process has open or that nobody has locked, and no other."""
-    if not new.is_file() or new.is_symlink():
-        return
-    try:
-        is_own = not _POSIX or any(_is_open_as(int(number), new) for number in os.listdir("/dev/fd"))
-    except OSError:
-        is_own = False
-    descriptor = None if is_own else _open_locked(new, "")
-    new.unlink(missing_ok=True)
-    if descriptor is not None:
-        os.close(descriptor)
 
 
 # --------------------------------------------------------------------------------------------------------- the system
@@ -144,7 +125,7 @@ def sync_file(descriptor: int) -> None:
 
 def sync_folder(folder: Path) -> None:
     """Flush the names in a folder to the disk, where the system can."""
-    if not _POSIX:
+    if os.name != "posix":
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
@@ -219,73 +200,33 @@ def locked(path: Path, busy: str) -> Iterator[None]:
     """Hold a lock file; BlockingIOError with the message `busy` when another process or thread holds it.
 
     The lock ends with the process, so the lock file of a killed process blocks nobody. A thread may take its lock
-    again.
+    again. On file systems without locks nothing is locked.
     """
-    key = path.absolute(), os.getpid(), threading.get_ident()
-    if key in _holds:
-        _holds[key] += 1
-        try:
-            yield
-        finally:
-            _holds[key] -= 1
-        return
-    with on_abandon(lambda: _discard(path)):
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(path.absolute(), blocking=False, is_singleton=True)
+    outermost = not lock.is_locked
+    try:
         with naming(path):
-            descriptor = _open_locked(path, busy)
-        _holds[key] = 1
-        try:
-            yield
-        finally:
-            del _holds[key]
-            with contextlib.suppress(OSError):  # before the lock ends: others then see that the file is gone
-                path.unlink()
-            os.close(descriptor)
-            if not _POSIX:  # Windows does not remove open files
-                with contextlib.suppress(OSError):
-                    path.unlink()
-
-
-def _open_locked(path: Path, busy: str) -> int:
-    """A descriptor of the file `path`, which is created if need be, with a lock on it."""
-    while True:
-        descriptor = os.open(path, _OPEN_FLAGS, 0o666)
-        try:
-            _lock(descriptor)
-            if not _POSIX or _is_open_as(descriptor, path):  # else its owner has just removed or renamed it
-                return descriptor
-        except BlockingIOError:
-            os.close(descriptor)
-            raise BlockingIOError(busy) from None
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)
-
-
-def _is_open_as(descriptor: int, path: Path) -> bool:
-    """Whether a descriptor is that of the file at `path`."""
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.lstat())
-    except OSError:  # one of them is gone
-        return False
-
-
-def _lock(descriptor: int) -> None:
-    """Lock a file; BlockingIOError when it is locked; nothing on file systems without locks."""
-    try:
-        if _POSIX:
-            import fcntl
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        elif sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+            lock.acquire()
+    except Timeout:
+        raise BlockingIOError(busy) from None
     except OSError as error:
-        if error.errno in _LOCKED:
-            raise BlockingIOError(*error.args) from None
         if error.errno not in _UNSUPPORTED:
             raise
+
+    def discard() -> None:
+        """Remove the file while the lock is held; Windows does not remove open files, filelock does it there."""
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+    with on_abandon(discard):
+        try:
+            yield
+        finally:
+            if outermost:
+                discard()
+            lock.release()
 
 
 # ----------------------------------------------------------------------------------------------- ends without unwinding

@@ -9,7 +9,7 @@ from pathlib import Path
 from iokr.cli.shared import FormatOption, Verbose, print_tables
 
 _PACKAGES = (
-    *("iokr", "numpy", "scipy", "scikit-learn", "pandas", "array-api-compat"),
+    *("iokr", "numpy", "scipy", "scikit-learn", "pandas", "array-api-compat", "filelock"),
     *("matplotlib", "jinja2", "networkx", "pyarrow", "numba", "torch", "cupy-cuda12x", "cupy-cuda13x"),
     *("POT", "grakel"),
 )

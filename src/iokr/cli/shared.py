@@ -285,12 +285,13 @@ def _aligned(table: "Table") -> str:
 @contextmanager
 def new_file(path: Path, *others: Path, force: bool, inputs: Sequence[Path] = ()) -> Iterator[None]:
     """Check that a file, and others next to it, can be written; lock it, and remove what killed runs have left."""
-    from iokr._system.files import locked, remove_unfinished
+    from iokr._system.files import lock_file, locked, remove_unfinished
 
     for file in (path, *others):
         _check_new(file, force, inputs)
-    lock = path.with_name(f".{path.name}.iokr-lock")
-    with locked(lock, f"{path} is being written by another run; wait for it, or choose another file with -o."):
+    with locked(
+        lock_file(path), f"{path} is being written by another run; wait for it, or choose another file with -o."
+    ):
         for file in (path, *others):
             _check_new(file, force, inputs)  # again, now that the file is locked
             remove_unfinished(file)
