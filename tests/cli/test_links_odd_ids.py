@@ -1,6 +1,6 @@
 """Ids that other programs would change come back letter by letter, in every file and on the page.
 
-Tests of `iokr.cli.links` as a whole, `iokr.apps.readers.text_tables` and `iokr.apps.readers.sheets`.
+Tests of `iokr.cli.links` as a whole, `iokr.apps.readers.text_tables` and `iokr.apps.readers.typed_tables`.
 """
 
 import csv
@@ -242,8 +242,8 @@ def test_without_script_names_are_what_they_are(out):
         ('"tab\there"\t1\t2', r"'tab\\there' contains a tab, which ids must not contain"),
         ('"new\nline"\t1\t2', r"contains a line end; an id is a single line"),
         ("bell\x07\t1\t2", r"'bell\\x07' contains a control character"),
-        ('"open\t1\t2', r"line 5: unclosed quote"),
-        ('"a" b\t1\t2', r"line 5: text after a closing quote"),
+        ('"open\t1\t2', r"line 5: unexpected end of data; a quote inside a cell is doubled"),
+        ('"a" b\t1\t2', r"line 5: .* expected after .*; a quote inside a cell is doubled"),
     ],
 )
 def test_what_cannot_be_an_id_is_refused_in_words(tmp_path, line, words):

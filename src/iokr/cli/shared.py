@@ -289,9 +289,8 @@ def new_file(path: Path, *others: Path, force: bool, inputs: Sequence[Path] = ()
 
     for file in (path, *others):
         _check_new(file, force, inputs)
-    with locked(
-        lock_file(path), f"{path} is being written by another run; wait for it, or choose another file with -o."
-    ):
+    busy = f"{path} is being written by another run; wait for it, or choose another file with -o."
+    with locked(lock_file(path), busy):
         for file in (path, *others):
             _check_new(file, force, inputs)  # again, now that the file is locked
             remove_unfinished(file)

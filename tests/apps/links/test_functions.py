@@ -1,7 +1,7 @@
 """`iokr.apps.links` in a notebook: tables in memory in, values with tables and reports out.
 
 Tests of `iokr.apps.links.data`, `iokr.apps.links.reading`, `iokr.apps.links.model`, `iokr.apps.links.prediction`,
-`iokr.apps.links.cross_validation` and `iokr.apps.readers.in_memory`.
+`iokr.apps.links.cross_validation` and `iokr.apps.readers.typed_tables`.
 """
 
 import csv

@@ -69,7 +69,7 @@ def test_a_header_that_promises_more_than_there_is_is_refused(tmp_path, shape, s
     else:
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("X.npy", content)
-    with pytest.raises(ValueError, match=r"is damaged: shape .* of float64 takes .*, but the file holds"):
+    with pytest.raises(ValueError, match=r"n\.(npy|npz) is not a valid array file"):
         read_table(path)
 
 

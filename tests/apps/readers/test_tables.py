@@ -1,6 +1,6 @@
 """Tables in files: every format gives the same table, and errors name file and line.
 
-Tests of `iokr.apps.readers.array_tables` and `iokr.apps.readers.file_table`.
+Tests of `iokr.apps.readers.typed_tables` and `iokr.apps.readers.file_table`.
 """
 
 import gzip
@@ -93,7 +93,7 @@ def test_missing_cells_are_nan_and_lines_are_those_of_the_file(tmp_path):
         ("t.csv", "id,u\na,1\nb,2,3\n", r"t\.csv, line 3: expected 2 columns as in line 1, got 3"),
         ("t.csv", "id,u\na\n", r"t\.csv, line 2: expected 2 columns as in line 1, got 1"),
         ("t.csv", "id,u\na,inf\n", r"t\.csv, line 2, column 'u': the value is infinite"),
-        ("t.csv", 'id,u\na,"1\n', r"t\.csv, line 2: unclosed quote; a quote inside a cell is doubled"),
+        ("t.csv", 'id,u\na,"1\n', r"t\.csv, line 2: unexpected end of data; a quote inside a cell is doubled"),
         ("t.tsv", "", "is empty"),
         ("t.tsv", "# nothing\n\n", "is empty"),
         ("t.tsv", "id\tu\n", "has a header but no rows"),

@@ -14,7 +14,7 @@ from iokr.apps.links.features import FeatureFormat
 from iokr.apps.links.nodes import ModelNodes, Side
 from iokr.apps.links.reading import as_tables
 from iokr.apps.readers import Nodes, Rejection
-from iokr.apps.readers.in_memory import as_ids
+from iokr.apps.readers.typed_tables import as_ids
 from iokr.apps.report import Table
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from iokr.apps.links.settings import check_arguments
 from iokr.apps.readers import Nodes, Rejection, read_network, read_views
 from iokr.apps.readers.edge_files import read_edges
 from iokr.apps.readers.file_table import Cells, FileTable
-from iokr.apps.readers.in_memory import as_edges, as_ids, as_table
 from iokr.apps.readers.layouts import Layout
 from iokr.apps.readers.network_files import links_between
+from iokr.apps.readers.typed_tables import as_edges, as_ids, as_table
 
 __all__ = ["as_tables", "read"]
 

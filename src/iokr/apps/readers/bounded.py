@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import gzip
 import io
-import math
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile, ZipFile, is_zipfile
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 __all__ = [
-    "Arrays",
     "check_archive",
     "check_content",
     "check_parquet",
@@ -116,86 +114,49 @@ def gzip_errors(name: str) -> Iterator[None]:
 # -------------------------------------------------------------------------------------------------------------- arrays
 
 
-class Arrays:
-    """The arrays of an .npz file by name, each read on access; the array of an .npy file has the name ""."""
+class _Archive(Mapping[str, NDArray[Any]]):
+    """The arrays of an .npz file by name, each read on access if its size is within the limits."""
 
-    def __init__(self, path: Path, archive: ZipFile | None) -> None:
+    def __init__(self, path: Path, file: Any) -> None:
         self._path = path
-        self._archive = archive
-        self._names = {"": ""}
-        if archive is not None:
-            self._names = {name.removesuffix(".npy"): name for name in archive.namelist() if name.endswith(".npy")}
+        self._file = file
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._names
+        return iter(self._file.files)
 
     def __len__(self) -> int:
-        return len(self._names)
-
-    def ndim(self, name: str) -> int:
-        """Number of dimensions of an array, from its header."""
-        with self._open(name) as file:
-            return len(_header(file)[0])
+        return len(self._file.files)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """An array; it is read only if the shape in its header fits the size of the file and the memory."""
-        where = f"{self._path}:{name}" if name else str(self._path)
-        with self._open(name) as file:
-            shape, dtype = _header(file)
-            needed = math.prod(shape) * dtype.itemsize
-            stored = self._stored(name) - file.tell()
-            if needed > stored:
-                raise ValueError(
-                    f"{where} is damaged: shape {shape} of {dtype} takes {human_bytes(needed)}, but the file holds "
-                    f"{human_bytes(stored)}."
-                )
-            copy = math.prod(shape) * max(_NUMBER, dtype.itemsize)  # as float64, or as text
-            check_memory(needed + copy, f"Reading {where}, {dtype} of shape {shape},", _ADVICE)
-        with self._open(name) as file:
-            return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
-
-    def _stored(self, name: str) -> int:
-        """Uncompressed size in bytes."""
-        if self._archive is None:
-            return self._path.stat().st_size
-        return self._archive.getinfo(self._names[name]).file_size
-
-    @contextmanager
-    def _open(self, name: str) -> Iterator[Any]:
-        if self._archive is None:
-            with self._path.open("rb") as file:
-                yield file
-            return
-        info = self._archive.getinfo(self._names[name])
+        info = self._file.zip.getinfo(f"{name}.npy")
         packed = min(info.compress_size, self._path.stat().st_size)
         _check_ratio(self._path, packed, info.file_size, "save it uncompressed, with numpy.savez.")
-        with self._archive.open(info) as part:
-            yield part
+        check_content(self._path, 2 * info.file_size)  # the array and its copy
+        try:
+            array = np.asarray(self._file[name])
+        except MemoryError as error:  # its header states more than the file holds
+            raise ValueError(f"{self._path} is not a valid array file: {error}") from error
+        check_content(self._path, _copied(array))
+        return array
 
 
-def _header(file: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Shape and type of an array in NumPy's format."""
-    version = np.lib.format.read_magic(file)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, dtype = read(file)
-    if dtype.hasobject:
-        raise ValueError("it holds Python objects, which are not loaded.")
-    return tuple(int(n) for n in shape), dtype
+def _copied(array: NDArray[Any]) -> int:
+    """Bytes of a copy as float64, or as text."""
+    return array.size * max(_NUMBER, array.itemsize)
 
 
 @contextmanager
-def open_arrays(path: Path) -> Iterator[Arrays]:
-    """The arrays of an .npy or .npz file."""
-    if not is_zipfile(path):
-        yield Arrays(path, None)
-        return
+def open_arrays(path: Path) -> Iterator[Mapping[str, NDArray[Any]]]:
+    """The arrays of an .npz file by name; the array of an .npy file has the name ""."""
     try:
-        with ZipFile(path) as archive:
-            yield Arrays(path, archive)
-    except (BadZipFile, NotImplementedError, RuntimeError) as error:
+        file = np.load(path, mmap_mode="r", allow_pickle=False)  # a map checks the shape against the size of the file
+        if isinstance(file, np.ndarray):
+            check_content(path, file.nbytes + _copied(file))
+            yield {"": file}
+            return
+        with file:
+            yield _Archive(path, file)
+    except (BadZipFile, EOFError, NotImplementedError, OverflowError, RuntimeError, SyntaxError, zlib.error) as error:
         raise ValueError(f"{path} is not a valid array file: {error}") from error
 
 

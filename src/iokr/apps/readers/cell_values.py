@@ -30,7 +30,7 @@ _COMMA = re.compile(r"[+-]?(\d*),(\d+)(?:[eE][+-]?\d+)?")
 _POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
 _GROUPED = re.compile(r"[+-]?\d{1,3}([.,]\d{3})+([.,]\d+)?")
 
-Rows = list[list[str]]
+Texts = dict[int, list[str]]  # the cells of columns of text, by column
 
 
 def is_number(cell: str) -> bool:
@@ -69,13 +69,22 @@ def texts_of(column: pd.Series[Any]) -> list[str]:
 
 
 def with_numbers(table: FileTable, frame: pd.DataFrame, layout: Layout) -> FileTable:
-    """The table with the cells of `frame` as its numbers."""
+    """The table with the cells of `frame` as its numbers: columns of numbers first, then one-hot encoded categories."""
     names = table.columns or ("",) * frame.shape[1]
-    categorical = _categorical(frame, names, layout, table.name)
+    texts = {j: frame.iloc[:, j].tolist() for j, kind in enumerate(frame.dtypes) if kind == TEXT}
+    categorical = _categorical(texts, names, layout, table.name)
     numeric = [j for j in range(frame.shape[1]) if j not in categorical]
-    values, notes = _values(frame.iloc[:, numeric], numeric, layout.decimal, table)
+    words = {j: cells for j, cells in texts.items() if j not in categorical}
+    words, notes = _with_decimal_points(words, layout.decimal, table)
+    if words:
+        values = np.empty((len(frame), len(numeric)))
+        for k, j in enumerate(numeric):
+            values[:, k] = _numbers(words[j], j, table) if j in words else frame.iloc[:, j].to_numpy(na_value=np.nan)
+    else:
+        values = frame.iloc[:, numeric].to_numpy(np.float64, na_value=np.nan)
+    table = replace(table, notes=(*table.notes, *notes))
     if not categorical:
-        return replace(table, notes=(*table.notes, *notes)).with_values(values)
+        return table.with_values(values)
 
     blocks = [values]
     columns = [names[j] for j in numeric]
@@ -84,69 +93,50 @@ def with_numbers(table: FileTable, frame: pd.DataFrame, layout: Layout) -> FileT
         blocks.append(block)
         columns += categories
     encoded = ", ".join(names[j] for j in categorical)
-    notes = (*table.notes, *notes, f"{table.name}: {encoded} one-hot encoded")
-    return replace(table, notes=notes).with_values(np.hstack(blocks), tuple(columns))
+    table = replace(table, notes=(*table.notes, f"{table.name}: {encoded} one-hot encoded"))
+    return table.with_values(np.hstack(blocks), tuple(columns))
 
 
-def _categorical(frame: pd.DataFrame, names: Sequence[str], layout: Layout, where: str) -> list[int]:
+def _categorical(texts: Texts, names: Sequence[str], layout: Layout, where: str) -> list[int]:
     """The columns to encode."""
     if "*" not in layout.one_hot:
         return sorted({find_column(name, names, where) for name in layout.one_hot})
-    words = [j for j, kind in enumerate(frame.dtypes) if kind == TEXT]
-    return [j for j in words if not all(is_number(cell) for cell in frame.iloc[:, j])]
-
-
-def _values(
-    frame: pd.DataFrame, columns: list[int], decimal: str, table: FileTable
-) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    """The cells as numbers, and notes on how they were read; `columns` are their positions in the table."""
-    words = [k for k, kind in enumerate(frame.dtypes) if kind == TEXT]
-    if not words:
-        return frame.to_numpy(np.float64, na_value=np.nan), ()
-    columns = [columns[k] for k in words]
-    rows, notes = _with_decimal_points(frame.iloc[:, words].to_numpy().tolist(), columns, decimal, table)
-    numbers = _numbers(rows, columns, table)
-    if len(words) == frame.shape[1]:
-        return numbers, notes
-    values = np.empty(frame.shape)
-    values[:, words] = numbers
-    typed = [k for k in range(frame.shape[1]) if k not in words]
-    values[:, typed] = frame.iloc[:, typed].to_numpy(np.float64, na_value=np.nan)
-    return values, notes
+    return [j for j, cells in texts.items() if not all(map(is_number, cells))]
 
 
 def _one_hot(cells: Sequence[str], name: str) -> tuple[NDArray[np.float64], list[str]]:
     """A column of zeros and ones for each category, NaN where it is missing, and their names."""
-    categories = sorted({cell for cell in cells if cell.lower() not in MISSING})
-    if len(categories) > max(_FEW_CATEGORIES, len(cells) // 2):
+    import pandas as pd
+
+    known = pd.Series(cells, dtype=object)
+    known = known.where(~known.str.lower().isin(MISSING))
+    dummies = pd.get_dummies(known, prefix=name, prefix_sep="=", dtype=float)
+    if dummies.shape[1] > max(_FEW_CATEGORIES, len(cells) // 2):
         raise ValueError(
-            f"column {name!r}: {len(categories)} categories among {len(cells)} rows look like ids; encode columns with "
-            "fewer categories."
+            f"column {name!r}: {dummies.shape[1]} categories among {len(cells)} rows look like ids; encode columns "
+            "with fewer categories."
         )
-    block = np.array(cells)[:, None] == np.array(categories, dtype=str)
-    missing = [cell.lower() in MISSING for cell in cells]
-    return np.where(np.array(missing)[:, None], np.nan, block), [f"{name}={one}" for one in categories]
+    dummies[known.isna()] = np.nan
+    return dummies.to_numpy(), list(dummies.columns)
 
 
-def _with_decimal_points(
-    rows: Rows, columns: list[int], decimal: str, table: FileTable
-) -> tuple[Rows, tuple[str, ...]]:
-    """The cells with decimal points, and a note where commas were taken for them."""
-    if decimal == "comma":
-        return [[_ungrouped(cell, ".", ",") for cell in row] for row in rows], ()
-    if decimal == "point":
-        return [[_ungrouped(cell, ",", ".") for cell in row] for row in rows], ()
-    commas = [(i, k) for i, row in enumerate(rows) for k, cell in enumerate(row) if "," in cell]
-    cells = [rows[i][k] for i, k in commas]
-    if not cells or not all(_COMMA.fullmatch(cell) or _GROUPED.fullmatch(cell) for cell in cells):
-        return rows, ()
-    if not _are_decimals(cells) or any(_POINT.fullmatch(cell) for row in rows for cell in row):
-        i, k = commas[0]
+def _with_decimal_points(texts: Texts, decimal: str, table: FileTable) -> tuple[Texts, tuple[str, ...]]:
+    """The cells of each column with decimal points, and a note where commas were taken for them."""
+    if decimal != "auto":
+        group, mark = (".", ",") if decimal == "comma" else (",", ".")
+        return {j: [_ungrouped(cell, group, mark) for cell in cells] for j, cells in texts.items()}, ()
+    places = [(i, j) for j, cells in texts.items() for i, cell in enumerate(cells) if "," in cell]
+    commas = [texts[j][i] for i, j in places]
+    if not commas or not all(_COMMA.fullmatch(cell) or _GROUPED.fullmatch(cell) for cell in commas):
+        return texts, ()
+    if not _are_decimals(commas) or any(_POINT.fullmatch(cell) for cells in texts.values() for cell in cells):
+        i, j = min(places)
         raise ValueError(
-            f"{table.at(i)}, column {table.column(columns[k])}: {cells[0]!r:.40} is ambiguous; "
+            f"{table.at(i)}, column {table.column(j)}: {texts[j][i]!r:.40} is ambiguous; "
             '`decimal="comma"` reads the comma as a decimal mark, `decimal="point"` as a separator of thousands.'
         )
-    return [[with_point(cell) for cell in row] for row in rows], (f"{table.name}: read with decimal commas",)
+    pointed = {j: [with_point(cell) for cell in cells] for j, cells in texts.items()}
+    return pointed, (f"{table.name}: read with decimal commas",)
 
 
 def _are_decimals(cells: Sequence[str]) -> bool:
@@ -164,35 +154,15 @@ def _ungrouped(cell: str, group: str, mark: str) -> str:
     return cell.replace(group, "").replace(mark, ".")
 
 
-def _numbers(rows: Rows, columns: list[int], table: FileTable) -> NDArray[np.float64]:
+def _numbers(cells: Sequence[str], j: int, table: FileTable) -> NDArray[np.float64]:
     """Text as numbers, NaN where a value is missing; other cells are errors, with line and column."""
-    shape = (len(rows), len(columns))
-    if not any("_" in cell for row in rows for cell in row):
-        try:
-            return np.array(rows, dtype=np.float64).reshape(shape)
-        except ValueError:  # missing values, or words
-            pass
-    values = [
-        np.nan if cell.lower() in MISSING else _number(cell, i, k, rows, columns, table)
-        for i, row in enumerate(rows)
-        for k, cell in enumerate(row)
-    ]
-    return np.array(values).reshape(shape)
-
-
-def _number(cell: str, i: int, k: int, rows: Rows, columns: list[int], table: FileTable) -> float:
-    if is_number(cell):
-        return float(cell)
-    words = sum(not is_number(row[k]) for row in rows)
-    raise ValueError(
-        f"{table.at(i)}, column {table.column(columns[k])}: {cell!r:.40} is not a number{_advice(table, words)}."
-    )
-
-
-def _advice(table: FileTable, words: int) -> str:
-    """What to do about a column of numbers in which `words` cells are words."""
-    if 2 * words <= len(table.text):  # a typing error rather than a column of words
-        return ""
-    if table.text.shape[1] > 1:
-        return '; select the columns with `source`, `target` and `weight` ("none" for unweighted links)'
-    return "; `one_hot` encodes categories, `columns` selects the features, `id` the column of ids"
+    words = [i for i, cell in enumerate(cells) if not is_number(cell)]
+    if words:
+        i = words[0]
+        advice = ""
+        if 2 * len(words) > len(cells):  # a column of words, rather than a typing error
+            advice = "; `one_hot` encodes categories, `columns` selects the features, `id` the column of ids"
+            if table.text.shape[1] > 1:
+                advice = '; select the columns with `source`, `target` and `weight` ("none" for unweighted links)'
+        raise ValueError(f"{table.at(i)}, column {table.column(j)}: {cells[i]!r:.40} is not a number{advice}.")
+    return np.array([math.nan if cell.lower() in MISSING else float(cell) for cell in cells])

@@ -16,7 +16,7 @@ __all__ = ["Cells", "FileTable"]
 
 @dataclass(frozen=True)
 class Cells:
-    """Rows of a file: columns of text (objects, stripped, "" where empty) or of numbers; `raw` ones of any type."""
+    """Rows of a file: columns of text (objects, stripped, "" where empty) or of numbers."""
 
     name: str  # of the file, as given
     frame: pd.DataFrame
@@ -24,7 +24,6 @@ class Cells:
     unit: str = "row"  # "line" in text files
     header: list[str] | None = None
     may_have_header: bool = True  # whether the first row may be the header
-    raw: bool = False
     separator: str = "cells"
     comments: int = 0  # lines that begin with #, which were skipped
     numbered: bool = False  # ids are row numbers, or may be: whole numbers of an array

@@ -10,14 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from iokr._system.memory import check_memory
-from iokr.apps.readers.array_tables import read_array
 from iokr.apps.readers.cell_values import is_number, texts_of, with_numbers, with_point
 from iokr.apps.readers.file_table import Cells, FileTable
 from iokr.apps.readers.formats import TABLES, as_path, check_file, format_of, unknown_format
-from iokr.apps.readers.frame_tables import FRAMES, read_frame, with_text
 from iokr.apps.readers.layouts import Layout
-from iokr.apps.readers.sheets import read_sheet
 from iokr.apps.readers.text_tables import STDIN, is_text, read_cells
+from iokr.apps.readers.typed_tables import ARRAYS, FRAMES, read_array, read_frame, read_sheet
 
 __all__ = ["cells_of_file", "read_table", "split_name", "table_of_cells"]
 
@@ -60,7 +58,7 @@ def cells_of_file(path: Path | str | Cells, n_text: int = 1, min_columns: int = 
         return read_sheet(path, part)
     if suffix in FRAMES:
         return read_frame(path, part)
-    if suffix in (".npy", ".npz"):
+    if suffix in ARRAYS:
         return read_array(path, part, n_text)
     raise unknown_format(path, TABLES)
 
@@ -95,9 +93,6 @@ def table_of_cells(cells: Cells, n_text: int, names: Iterable[str], layout: Layo
     if order is not None:
         frame = frame.iloc[:, order]
         header = None if header is None else [header[j] for j in order]
-    if cells.raw:
-        frame = with_text(frame)
-
     ids = [texts_of(frame.iloc[:, j]) for j in range(n_text)]
     longest = max(len(cell) for column in ids for cell in column)
     size = 4 * longest * n_text * len(frame) + 8 * frame.size  # NumPy's text has one width
