@@ -1,4 +1,4 @@
-"""`SetModel`, and what labels of sets may be: tests of `iokr.estimators.sets` and of `iokr.estimators.labels`."""
+"""`SetModel`, and what labels of sets may be: tests of `iokr.estimators.sets` and of `iokr.estimators.outputs`."""
 
 import warnings
 

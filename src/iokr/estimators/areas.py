@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from iokr.estimators.search.rules import Choice
+from iokr.estimators.search.result import Choice
 from iokr.metrics.pairs import pair_metrics
 
 __all__ = [

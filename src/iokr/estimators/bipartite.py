@@ -26,9 +26,7 @@ from iokr.estimators.outputs import single_precision
 from iokr.estimators.regression.base import fitted_problem
 from iokr.estimators.regression.iokr import IOKR
 from iokr.estimators.search.engine import Part, cv_results, forget_search, n_points, select
-from iokr.estimators.search.grid import check_values
-from iokr.estimators.search.result import Axis
-from iokr.estimators.search.rules import Choice, largest
+from iokr.estimators.search.result import Axis, Choice, check_values, largest
 from iokr.kernels.base import Kernel
 from iokr.metrics.pairs import roc_auc_pairs
 from iokr.operator_kernels.base import OperatorKernel

@@ -27,8 +27,7 @@ from iokr.data.frames import read
 from iokr.data.objects import error_context, n_objects, take
 from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import check_kernel
-from iokr.estimators.labels import code_labels
-from iokr.estimators.outputs import require_y, single_precision
+from iokr.estimators.outputs import code_labels, require_y, single_precision
 from iokr.kernels.base import Kernel, check_gram
 from iokr.kernels.structured.bags import Bags, SetKernel
 from iokr.losses.base import Loss

@@ -1,6 +1,6 @@
 """Conformal sets: coverage, what is claimed, other models, and what is refused.
 
-Also `iokr.estimators.conformal.guarantee`, `iokr.estimators.conformal.order`, `iokr.estimators.conformal.rows`,
+Also `iokr.estimators.conformal.guarantee`, `iokr.estimators.conformal.scores`, `iokr.estimators.conformal.scores`,
 `iokr.estimators.conformal.scores` and `iokr.estimators.conformal.split`.
 """
 
@@ -17,7 +17,7 @@ from sklearn.model_selection import LeaveOneOut
 
 from iokr import IOKR, IOKRCV, CandidateSets, Conformal, OutputKernelForest, PairModel
 from iokr.embeddings import Eigen, Identity
-from iokr.estimators.conformal.order import rank_needed, rows_needed
+from iokr.estimators.conformal.scores import rank_needed, rows_needed
 from iokr.kernels import RBF, Centered, Delta, Linear, Precomputed, TensorPair
 from iokr.losses import Huber
 from iokr.manifolds import Laplacian

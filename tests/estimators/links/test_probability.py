@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 from iokr import LinkPredictor, LinkPredictorCV
-from iokr.estimators.links.probability import fit_logistic
+from iokr.estimators.links.ranking import fit_logistic
 
 
 def test_logistic_has_the_smallest_log_loss():

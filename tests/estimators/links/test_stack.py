@@ -10,7 +10,7 @@ from iokr import Conformal, LinkPredictor, LinkPredictorCV, LinkStack, PairModel
 from iokr.apps.links.baselines import Naive
 from iokr.estimators.areas import areas_of, both_areas
 from iokr.estimators.links import stack as stack_module
-from iokr.estimators.links.probability import fit_logistic
+from iokr.estimators.links.ranking import fit_logistic
 from iokr.kernels import RBF, Columns, Precomputed
 from iokr.model_selection import NodeKFold
 from iokr_lab.baselines import TPPK, LocalModels

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from iokr import PairModel
-from iokr.estimators.pairs.local import local_grams
+from iokr.estimators.pairs.strategies import local_grams
 from iokr.gram import PairGram
 from iokr.kernels import RBF
 from iokr.solvers import CoordinateDescent

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from iokr import PairModel
-from iokr.estimators.pairs.local import OnePerNode
 from iokr.estimators.pairs.model import choose_strategy
-from iokr.estimators.pairs.strategies import BothOrders, OnePerPair
+from iokr.estimators.pairs.strategies import BothOrders, OnePerNode, OnePerPair
 from iokr.kernels import RBF, Precomputed
 from iokr.losses import MaxMargin, Square
 from pair_problems import EXACT, GAMMA, LOSSES, all_pairs, gram, network, orders, point_kernel, set_kernel, slow_ridge

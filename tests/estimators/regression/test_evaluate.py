@@ -9,7 +9,7 @@ from iokr.estimators.outputs import encode
 from iokr.estimators.regression.evaluate import Fold, check_grid, leave_one_out, on_folds
 from iokr.estimators.regression.posing import Data, TrainingSet
 from iokr.estimators.search.engine import search
-from iokr.estimators.search.grid import ALPHAS, check_values, listed
+from iokr.estimators.search.result import ALPHAS, check_values, listed
 from iokr.kernels import RBF, Linear, Precomputed
 from iokr.losses import Huber
 from iokr.manifolds import Laplacian

@@ -1,6 +1,6 @@
 """Every point of the grid is evaluated, one is chosen, `cv_results_` has scikit-learn's form, Ctrl-C keeps values.
 
-Tests of `iokr.estimators.search.engine`, `iokr.estimators.search.result` and `iokr.estimators.search.rules`.
+Tests of `iokr.estimators.search.engine` and `iokr.estimators.search.result`.
 """
 
 import numpy as np
@@ -26,8 +26,7 @@ from iokr import (
     QuantileCurvesCV,
 )
 from iokr.estimators.search.engine import Part, search
-from iokr.estimators.search.result import Axis, SearchResult, drop_single_axes
-from iokr.estimators.search.rules import largest
+from iokr.estimators.search.result import Axis, SearchResult, drop_single_axes, largest
 from iokr.kernels import RBF, Linear, Nystroem
 from iokr.losses import Huber
 from iokr.manifolds import Laplacian

@@ -14,8 +14,7 @@ from iokr.apps.links.methods import METHODS, FittedMethod, TrainingSet, fit_meth
 from iokr.apps.report import Spread, Table
 from iokr.apps.report.progress import Progress, silent, stage
 from iokr.estimators.areas import areas_of, score_of
-from iokr.estimators.links.probability import root_mean_square
-from iokr.estimators.links.ranking import f1_threshold
+from iokr.estimators.links.ranking import f1_threshold, root_mean_square
 from iokr.model_selection import NodeKFold, TooFewLinks
 from iokr.model_selection.links import link_splits
 

@@ -30,8 +30,7 @@ from iokr.apps.links.settings import FitOptions, Settings, check_arguments
 from iokr.apps.links.two_kinds import bipartite, left_out_scores, left_out_table
 from iokr.apps.report import Report, Table, run_info
 from iokr.apps.report.progress import Progress, silent, stage
-from iokr.estimators.links.probability import fit_logistic
-from iokr.estimators.links.ranking import f1_threshold
+from iokr.estimators.links.ranking import f1_threshold, fit_logistic
 from iokr.model_selection import TooFewLinks
 
 if TYPE_CHECKING:

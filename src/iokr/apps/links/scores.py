@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from iokr._array import matmul, to_numpy
 from iokr.apps.links.nodes import ModelNodes
 from iokr.estimators.bipartite import BipartitePredictor
-from iokr.estimators.links.probability import root_mean_square
-from iokr.estimators.links.ranking import best_pairs
+from iokr.estimators.links.ranking import best_pairs, root_mean_square
 
 __all__ = ["PairScores", "rank"]
 

@@ -6,16 +6,26 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from iokr._array import Array, asarray_like, is_sparse, to_numpy
-from iokr.data.frames import Frame
-from iokr.data.objects import is_numeric
+from iokr._array import Array, asarray_like, is_array, is_numpy, is_sparse, to_numpy
+from iokr.data.frames import Frame, read
+from iokr.data.objects import error_context, is_numeric
 from iokr.estimators.base import StructuredEstimator, coordinates_of, in_kind
-from iokr.estimators.conformal.order import INCOMPLETE, check_complete
 from iokr.estimators.outputs import as_outputs
 from iokr.estimators.regression.base import KernelRegression, fitted_alpha, left_out_values
 
-__all__ = ["NO_BALL", "Answers", "PlainAnswers", "RegressionAnswers", "StructuredAnswers", "answers_of", "largest"]
+__all__ = [
+    "INCOMPLETE",
+    "NO_BALL",
+    "Answers",
+    "PlainAnswers",
+    "RegressionAnswers",
+    "StructuredAnswers",
+    "answers_of",
+    "check_complete",
+    "largest",
+]
 
+INCOMPLETE = "`y` contains NaN: scores of incomplete rows cannot be compared with those of complete ones; drop these."
 NO_BALL = (
     "With an operator each coordinate of the output has its own variance, so prediction sets with "
     '`conformity="scaled"` are not balls; give a function as `conformity`.'
@@ -219,6 +229,17 @@ class RegressionAnswers(StructuredAnswers):
     def in_kind(self, values: Matrix) -> Array:
         """Numbers in the library and the precision of the model."""
         return in_kind(self.model, asarray_like(values, self.like))
+
+
+def check_complete(y: Any) -> None:
+    """Reject missing entries: the score of an incomplete row cannot be compared with that of a complete one."""
+    if is_sparse(y) or not is_numeric(y):
+        return
+    with error_context("y"):
+        y = read(y)
+    values = to_numpy(y) if is_array(y) and not is_numpy(y) else np.asarray(y)
+    if values.dtype.kind == "f" and np.isnan(values).any():
+        raise ValueError(INCOMPLETE)
 
 
 def _dense(y: Any) -> Matrix:

@@ -13,8 +13,7 @@ from iokr.data.candidates import CandidateSets, flatten_sets, shared_sequence
 from iokr.data.objects import take
 from iokr.estimators.conformal.answers import largest
 from iokr.estimators.conformal.left_out import LeftOut, NewInputs, Pairs
-from iokr.estimators.conformal.order import kth
-from iokr.estimators.conformal.scores import Scores, excess, scores_of, smaller
+from iokr.estimators.conformal.scores import Scores, excess, kth, scores_of, smaller
 from iokr.estimators.regression.base import KernelRegression, left_out_values
 
 __all__ = ["ClosedScores"]

@@ -16,7 +16,7 @@ from iokr._validation.arguments import check_choice, check_number, check_random,
 from iokr.data.candidates import CandidateSets
 from iokr.data.objects import as_objects
 from iokr.estimators.base import KernelModel
-from iokr.estimators.conformal.answers import NO_BALL, answers_of
+from iokr.estimators.conformal.answers import NO_BALL, answers_of, check_complete
 from iokr.estimators.conformal.closed import ClosedScores
 from iokr.estimators.conformal.guarantee import (
     OF_PAIRS,
@@ -28,11 +28,16 @@ from iokr.estimators.conformal.guarantee import (
     selects,
     split_guarantee,
 )
-from iokr.estimators.conformal.nodes import NodeScores
-from iokr.estimators.conformal.order import check_complete, rank_needed
-from iokr.estimators.conformal.rows import fits_network, rows_of, second_argument, some, takes_gram
-from iokr.estimators.conformal.scores import Scores
-from iokr.estimators.conformal.split import SplitScores
+from iokr.estimators.conformal.scores import (
+    Scores,
+    fits_network,
+    rank_needed,
+    rows_of,
+    second_argument,
+    some,
+    takes_gram,
+)
+from iokr.estimators.conformal.split import NodeScores, SplitScores
 from iokr.estimators.inputs import copy_features
 from iokr.estimators.links.network import check_network
 from iokr.estimators.outputs import check_columns, require_y

@@ -21,8 +21,7 @@ from iokr.estimators.progress import begin, end, report, with_callbacks
 from iokr.estimators.regression.evaluate import Fold, Grid, check_grid, leave_one_out, on_folds, row_splits
 from iokr.estimators.regression.posing import Fit, TrainingSet, solve, square
 from iokr.estimators.search.engine import Part, cv_results, n_points, select
-from iokr.estimators.search.grid import ALPHAS, listed
-from iokr.estimators.search.result import Axis, SearchResult
+from iokr.estimators.search.result import ALPHAS, Axis, SearchResult, listed
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
 from iokr.operator_kernels.decomposable import Decomposable

@@ -37,7 +37,7 @@ from iokr.estimators.identification.confidence import (
 )
 from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR
-from iokr.estimators.search.grid import check_values
+from iokr.estimators.search.result import check_values
 from iokr.kernels.base import Kernel
 from iokr.kernels.structured.sets import Tanimoto
 from iokr.manifolds.base import Manifold

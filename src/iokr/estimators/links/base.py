@@ -22,8 +22,7 @@ from iokr.estimators.links.network import (
     graph_matrix,
     node_names,
 )
-from iokr.estimators.links.probability import fit_logistic, root_mean_square
-from iokr.estimators.links.ranking import best_pairs, f1_threshold, lower_bound
+from iokr.estimators.links.ranking import best_pairs, f1_threshold, fit_logistic, lower_bound, root_mean_square
 from iokr.kernels.base import Kernel
 from iokr.kernels.nodes import check_graph
 from iokr.metrics.pairs import roc_auc_pairs

@@ -25,8 +25,7 @@ from iokr.estimators.regression.base import fitted_model
 from iokr.estimators.regression.iokr import IOKR
 from iokr.estimators.regression.posing import Data, Fit, TrainingSet, check_data, solve
 from iokr.estimators.search.engine import cv_results, n_points, select
-from iokr.estimators.search.grid import ALPHAS
-from iokr.estimators.search.result import SearchResult, drop_single_axes
+from iokr.estimators.search.result import ALPHAS, SearchResult, drop_single_axes
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
 from iokr.model_selection.nodes import TooFewLinks, node_folds

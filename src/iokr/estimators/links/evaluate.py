@@ -15,8 +15,7 @@ from iokr.estimators.areas import AreaRule, areas_by_name, freedom
 from iokr.estimators.regression.evaluate import Grid, check_grid, check_quadratic, closed_paths, fit_on_path, solutions
 from iokr.estimators.regression.posing import Data, pose
 from iokr.estimators.search.engine import Part
-from iokr.estimators.search.grid import check_values, listed
-from iokr.estimators.search.result import Axis
+from iokr.estimators.search.result import Axis, check_values, listed
 from iokr.kernels.base import Kernel
 from iokr.manifolds.base import Manifold
 from iokr.model_selection.nodes import TooFewLinks

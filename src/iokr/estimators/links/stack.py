@@ -18,7 +18,7 @@ from iokr._validation.arguments import check_choice, check_integer
 from iokr.estimators.areas import AREAS, SCORINGS, areas_of, score_of
 from iokr.estimators.inputs import is_pairwise
 from iokr.estimators.links.network import Network, check_network
-from iokr.estimators.links.probability import fit_logistic
+from iokr.estimators.links.ranking import fit_logistic
 from iokr.model_selection.nodes import TooFewLinks, node_folds
 
 __all__ = ["LinkStack"]

@@ -22,9 +22,7 @@ from iokr.estimators.progress import begin, end, report, with_callbacks
 from iokr.estimators.regression.evaluate import check_grid
 from iokr.estimators.regression.posing import Data, FittedInputs, check_data, pose
 from iokr.estimators.search.engine import Part, cv_results, n_points, select
-from iokr.estimators.search.grid import ALPHAS, check_values, listed
-from iokr.estimators.search.result import Axis
-from iokr.estimators.search.rules import Choice
+from iokr.estimators.search.result import ALPHAS, Axis, Choice, check_values, listed
 from iokr.manifolds.base import Manifold
 
 __all__ = ["MultiTaskCV"]

@@ -19,8 +19,7 @@ from iokr.estimators.pairs.model import PairModel, choose_strategy
 from iokr.estimators.progress import CallbackSupportMixin, begin, end, report, with_callbacks
 from iokr.estimators.regression.evaluate import check_grid
 from iokr.estimators.search.engine import Part, cv_results, n_points, select
-from iokr.estimators.search.grid import ALPHAS, check_values
-from iokr.estimators.search.result import Axis, SearchResult, drop_single_axes
+from iokr.estimators.search.result import ALPHAS, Axis, SearchResult, check_values, drop_single_axes
 from iokr.losses.base import Loss
 from iokr.solvers.base import Solver
 

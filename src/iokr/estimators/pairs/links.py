@@ -21,12 +21,11 @@ from iokr.estimators.inputs import InputAdapter, check_kernel, fit_points
 from iokr.estimators.links.base import LinkModel
 from iokr.estimators.links.network import LinkData
 from iokr.estimators.pairs.all_pairs import AllPairs, pair_labels
-from iokr.estimators.pairs.data import PairData
 from iokr.estimators.pairs.model import choose_strategy
+from iokr.estimators.pairs.strategies import PairData
 from iokr.estimators.progress import CallbackSupportMixin, Progress, begin, end, report, with_callbacks
 from iokr.estimators.search.engine import Part, cv_results, forget_search, n_points, select
-from iokr.estimators.search.grid import check_values, listed
-from iokr.estimators.search.result import Axis, drop_single_axes
+from iokr.estimators.search.result import Axis, check_values, drop_single_axes, listed
 from iokr.kernels.base import Kernel, check_gram
 from iokr.kernels.pairs import check_mix
 from iokr.losses.square import Square

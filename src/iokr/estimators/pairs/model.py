@@ -16,12 +16,10 @@ from iokr._system.memory import check_matrix
 from iokr._validation.arguments import check_choice, check_number, check_same_length
 from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import InputAdapter, adapt, check_kernel, fit_points, fresh_solver
-from iokr.estimators.pairs.data import check_pair_data
 from iokr.estimators.pairs.leave_out import random_folds, refit_scores
-from iokr.estimators.pairs.local import OnePerNode
-from iokr.estimators.pairs.strategies import BothOrders, OnePerPair, PairProblem, Strategy
+from iokr.estimators.pairs.strategies import BothOrders, OnePerNode, OnePerPair, PairProblem, Strategy, check_pair_data
 from iokr.estimators.progress import CallbackSupportMixin, begin, end, with_callbacks
-from iokr.estimators.search.grid import check_values
+from iokr.estimators.search.result import check_values
 from iokr.kernels.base import Kernel, check_gram
 from iokr.kernels.pairs import check_mix, check_pairs
 from iokr.losses.base import Loss

@@ -23,7 +23,7 @@ from iokr.estimators.plain.base import PlainModel
 from iokr.estimators.progress import with_callbacks
 from iokr.estimators.regression.base import left_out_values
 from iokr.estimators.regression.probability import softmax, temperature
-from iokr.estimators.search.grid import ALPHAS
+from iokr.estimators.search.result import ALPHAS
 from iokr.losses.base import Loss
 from iokr.solvers.base import Solver
 

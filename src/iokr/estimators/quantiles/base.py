@@ -14,7 +14,7 @@ from iokr._array import Array, asarray_like, matmul, to_numpy
 from iokr._validation.arguments import check_choice, check_same_length, check_weight
 from iokr.data.objects import n_objects, take
 from iokr.estimators.base import KernelModel
-from iokr.estimators.conformal.order import check_coverage, kth, rank_of
+from iokr.estimators.conformal.scores import check_coverage, kth, rank_of
 from iokr.estimators.inputs import InputAdapter, adapt, check_kernel
 from iokr.estimators.outputs import require_y, single_precision
 from iokr.estimators.progress import CallbackSupportMixin

@@ -24,8 +24,7 @@ from iokr.estimators.quantiles.base import (
 )
 from iokr.estimators.quantiles.levels import Levels, fit_levels
 from iokr.estimators.search.engine import Part, cv_results, n_points, select
-from iokr.estimators.search.grid import check_values, listed
-from iokr.estimators.search.result import Axis
+from iokr.estimators.search.result import Axis, check_values, listed
 from iokr.kernels.base import Kernel
 from iokr.losses.pinball import check_levels
 from iokr.metrics.intervals import pinball

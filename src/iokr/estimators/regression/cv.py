@@ -23,8 +23,7 @@ from iokr.estimators.regression.evaluate import Fold, Grid, check_grid, leave_on
 from iokr.estimators.regression.posing import Data, Fit, check_data, check_observed, solve, square
 from iokr.estimators.regression.streaming import check_alone, evaluate_chunks, solve_moments
 from iokr.estimators.search.engine import cv_results, n_points, select
-from iokr.estimators.search.grid import ALPHAS
-from iokr.estimators.search.result import SearchResult
+from iokr.estimators.search.result import ALPHAS, SearchResult
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold

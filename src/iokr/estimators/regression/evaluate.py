@@ -17,9 +17,7 @@ from iokr.data.objects import error_context
 from iokr.estimators.inputs import check_kernel, fresh_solver
 from iokr.estimators.regression.posing import Data, Fit, FittedInputs, pose
 from iokr.estimators.search.engine import Part
-from iokr.estimators.search.grid import check_values, listed
-from iokr.estimators.search.result import Axis
-from iokr.estimators.search.rules import Choice
+from iokr.estimators.search.result import Axis, Choice, check_values, listed
 from iokr.kernels.base import Kernel
 from iokr.manifolds.base import Manifold
 from iokr.operator_kernels.base import OperatorKernel

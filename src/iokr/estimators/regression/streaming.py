@@ -31,7 +31,7 @@ from iokr.estimators.inputs import fresh_solver
 from iokr.estimators.outputs import FittedOutputs, Targets, as_outputs, encode, known_rows
 from iokr.estimators.regression.posing import Data, Fit, FittedInputs, TrainingSet, check_data
 from iokr.estimators.search.engine import Part
-from iokr.estimators.search.rules import Choice
+from iokr.estimators.search.result import Choice
 from iokr.gram.moments import Moments, moments_of, total
 from iokr.gram.operators import OutputOperator
 from iokr.kernels.base import Kernel

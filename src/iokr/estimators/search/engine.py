@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from iokr.estimators.progress import Progress
-from iokr.estimators.search.result import Axis, SearchResult, drop_single_axes
-from iokr.estimators.search.rules import Choice, Rule, smallest
+from iokr.estimators.search.result import Axis, Choice, Rule, SearchResult, drop_single_axes, smallest
 
 __all__ = ["Part", "cv_results", "forget_search", "n_points", "search", "select"]
 

@@ -1,16 +1,30 @@
-"""What a search found: errors or scores on named axes, the best point, and the table of scikit-learn's searches."""
+"""What is searched and how a point is chosen: named axes, rules, and the errors or scores that were found."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.stats import rankdata
 
-__all__ = ["Axis", "SearchResult", "drop_single_axes"]
+from iokr._validation.arguments import check_number
+
+__all__ = [
+    "ALPHAS",
+    "Axis",
+    "Choice",
+    "Extreme",
+    "Rule",
+    "SearchResult",
+    "check_values",
+    "drop_single_axes",
+    "largest",
+    "listed",
+    "smallest",
+]
 
 
 class Axis(NamedTuple):
@@ -110,3 +124,82 @@ def _weighted_mean(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     total = w.sum(axis=0)
     sums = np.sum(w * np.nan_to_num(values), axis=0)
     return np.where(total > 0, sums / np.where(total > 0, total, 1.0), np.nan)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The best point along the last axis, the others being fixed."""
+
+    score: float  # larger is better
+    index: int
+    value: Any  # of the last parameter; between those of the axis if the rule averages
+
+
+class Rule(Protocol):
+    """Chooses a value of the last axis, for which an evaluation has a whole path, and compares the other axes by it."""
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Names of the measures that must be known before `choose` is called."""
+
+    @property
+    def larger(self) -> bool:
+        """Whether larger values are better."""
+
+    def values(self, measures: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The error or score that is compared, from the measures on any axes."""
+
+    def choose(self, measures: Mapping[str, np.ndarray], path: Sequence[Any]) -> Choice:
+        """The choice along the last axis, whose values are `path`."""
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """The smallest, or the largest, value of one measure; the first of equal ones."""
+
+    measure: str = "error"
+    larger: bool = False
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The one measure."""
+        return (self.measure,)
+
+    def values(self, measures: Mapping[str, np.ndarray]) -> np.ndarray:
+        """That measure."""
+        return measures[self.measure]
+
+    def choose(self, measures: Mapping[str, np.ndarray], path: Sequence[Any]) -> Choice:
+        """The best value along the path."""
+        scores = measures[self.measure] if self.larger else -measures[self.measure]
+        best = int(np.argmax(scores))
+        return Choice(float(scores[best]), best, path[best])
+
+
+smallest = Extreme()
+largest = Extreme("score", larger=True)
+
+
+ALPHAS = tuple(float(f"{a:.6g}") for a in np.logspace(-6, 3, 19))
+
+
+def check_values(values: Any, name: str, *, strict: bool) -> list[float]:
+    """A non-empty list of (strictly) positive numbers."""
+    try:
+        if isinstance(values, (str, bytes)):
+            raise TypeError
+        items = [v.item() if hasattr(v, "item") else v for v in values]
+    except (TypeError, ValueError):
+        raise TypeError(f"`{name}` must be a sequence of numbers, got {values!r:.60}.") from None
+    if not items:
+        raise ValueError(f"`{name}` is empty; give at least one value.")
+    return [check_number(v, name, minimum=0.0, strict=strict) for v in items]
+
+
+def listed(given: Any, name: str) -> list[Any]:
+    """A list as it is, one component as a list of one."""
+    if not isinstance(given, (list, tuple)):
+        return [given]
+    if not given:
+        raise ValueError(f"`{name}` is an empty list; give at least one.")
+    return list(given)
