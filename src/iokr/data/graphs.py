@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from iokr._array import is_array, is_sparse, to_numpy
-from iokr.data.objects import BadObject, BadObjectType, as_objects, key, n_objects
+from iokr.data.objects import BadObject, BadObjectType, as_objects, is_networkx, key, n_objects
 
-__all__ = ["Graph", "edge_label_matrix", "edge_values", "graphs", "is_networkx", "networkx_neighbors"]
+__all__ = ["Graph", "edge_label_matrix", "edge_values", "graphs", "networkx_neighbors"]
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,6 @@ def graphs(X: Any, label: str, edge_label: str | None = None) -> list[Graph]:
     n_objects(X)
     name = label if edge_label is None else edge_label
     return [_parsed(x, label, name, i) for i, x in enumerate(as_objects(X))]
-
-
-def is_networkx(x: Any) -> bool:
-    """Whether it is a graph or a tree of NetworkX, or one with the same interface."""
-    return hasattr(x, "adj")
 
 
 def _parsed(x: Any, label: str, edge_label: str, i: int) -> Graph:

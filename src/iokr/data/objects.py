@@ -25,6 +25,7 @@ __all__ = [
     "distinct",
     "equal_entries",
     "error_context",
+    "is_networkx",
     "is_numeric",
     "is_sequence",
     "joined",
@@ -105,6 +106,11 @@ def n_objects(X: Any, name: str = "X") -> int:
 def is_sequence(x: Any) -> bool:
     """Whether an object is a list, a tuple, an array or a text: entries in an order."""
     return hasattr(x, "__len__") and not isinstance(x, (dict, set, frozenset)) and getattr(x, "shape", None) != ()
+
+
+def is_networkx(x: Any) -> bool:
+    """Whether it is a graph or a tree of NetworkX, or one with the same interface."""
+    return hasattr(x, "adj")
 
 
 def take(X: Any, rows: Any) -> Any:

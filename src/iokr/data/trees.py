@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from iokr.data.graphs import is_networkx
-from iokr.data.objects import BadObject, BadObjectType, as_objects, key, n_objects
+from iokr.data.objects import BadObject, BadObjectType, as_objects, is_networkx, key, n_objects
 
 __all__ = ["Node", "Preorder", "keyed_trees", "preorder", "subtree_ends", "tree_nodes"]
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from iokr._array import is_array, is_sparse, to_numpy
-from iokr.data.graphs import edge_label_matrix, edge_values, is_networkx, networkx_neighbors
-from iokr.data.objects import BadObject, BadObjectType, as_array, key
+from iokr.data.graphs import edge_label_matrix, edge_values, networkx_neighbors
+from iokr.data.objects import BadObject, BadObjectType, as_array, is_networkx, key
 from iokr.decoders._search.labels import in_order
 from iokr.decoders._search.transport import Arrays, canonical_order, fused_distance, import_ot
 

@@ -12,8 +12,7 @@ import numpy as np
 from iokr._array import Array
 from iokr._component import component
 from iokr._validation.arguments import check_choice, check_integer
-from iokr.data.graphs import is_networkx
-from iokr.data.objects import as_objects, key
+from iokr.data.objects import as_objects, is_networkx, key
 from iokr.data.trees import Preorder, preorder, tree_nodes
 from iokr.decoders._search.labels import distinct_labels
 from iokr.decoders._search.linear import kernel_option, output_bounds, output_costs

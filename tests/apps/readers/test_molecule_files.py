@@ -165,7 +165,7 @@ def test_sdf(tmp_path, suffix):
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("db.tsv", "id\tname\n1\ta\n", "db.tsv: needs a column smiles or inchi; it has id, name."),
+        ("db.tsv", "id\tname\n1\ta\n", "db.tsv: needs a column smiles, canonical_smiles or inchi; it has id, name."),
         ("db.smi", "C1CC\n", "db.smi: no molecule found in 1 entries;"),
         ("db.smi", "", "db.smi: no molecule found in 0 entries;"),
         ("db.sdf", "", "db.sdf: no molecule found; is it an SDF file?"),

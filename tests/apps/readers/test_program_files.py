@@ -174,6 +174,7 @@ EDGES = {
     "networkx.edgelist.gz": (lambda path: graph()[0].write_edgelist(graph()[1], path), {}),
     "networkx.adjlist": (lambda path: graph()[0].write_adjlist(graph()[1], path), {}),
     "networkx.graphml": (lambda path: graph()[0].write_graphml_xml(graph()[1], path), {}),
+    "networkx.gml": (lambda path: graph()[0].write_gml(graph()[1], path), {}),
     "networkx.json": (
         lambda path: path.write_text(json.dumps(graph()[0].node_link_data(graph()[1], edges="edges"))),
         {},
@@ -215,7 +216,6 @@ REJECTED_NODES = {
     "numbered.csv": (lambda path: frame().reset_index().to_csv(path), "`id` the column of ids"),
 }
 REJECTED_EDGES = {
-    "networkx.gml": (lambda path: graph()[0].write_gml(graph()[1], path), "write_edgelist or write_graphml"),
     "networkx.gexf": (lambda path: graph()[0].write_gexf(graph()[1], path), "export GraphML"),
     "networkx.net": (lambda path: graph()[0].write_pajek(graph()[1], path), "write_edgelist"),
     "cytoscape.cys": (text("PK"), r"export the network as \.sif, \.cyjs or GraphML"),

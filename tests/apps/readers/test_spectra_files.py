@@ -156,7 +156,7 @@ def test_duplicate_ids_are_renamed(tmp_path):
 
 FATAL = [
     ("x,y\n1,2\n", "lib.mgf: no spectrum found (first line 'x,y'); is it an MGF file?"),
-    ("", "lib.mgf: no spectrum found (first line ''); is it an MGF file?"),
+    ("", "lib.mgf: no spectrum found; is it an MGF file?"),
     ("\nBEGIN IONS\n77 1\nBEGIN IONS\n", "lib.mgf line 4: BEGIN IONS inside a spectrum that began on line 2."),
     ("BEGIN IONS\n77 1\n", "lib.mgf: the file ends inside the spectrum that began on line 1 (no END IONS)."),
     ("END IONS\n", "lib.mgf line 1: END IONS without BEGIN IONS."),
@@ -285,7 +285,7 @@ def test_parquet(tmp_path):
 def test_a_table_without_peaks(tmp_path):
     with pytest.raises(ValueError) as error:
         read(tmp_path, "id\tname\n1\ta\n", "lib.tsv")
-    assert str(error.value) == "lib.tsv: needs a column mzs; it has id, name."
+    assert str(error.value) == "lib.tsv: needs a column mzs, mz or m/z; it has id, name."
 
 
 def test_annotations_join(tmp_path):

@@ -233,7 +233,7 @@ QUERIES = {
     "no mzML": ("queries.mzML", b"<mzML><run>", "queries.mzML is not an mzML file"),
     "no Parquet": ("queries.parquet", b"PAR1 no", "queries.parquet"),
     "a table without peaks": ("queries.tsv", b"identifier\tsmiles\na\tCCO\n", "queries.tsv: needs a column mzs"),
-    "a row with more cells": ("queries.tsv", b"identifier\tmzs\na\t1\t2\n", "queries.tsv line 2: 3 cells"),
+    "a row with more cells": ("queries.tsv", b"mzs\tintensities\n1\t2\t3\n", "queries.tsv line 2: 3 cells"),
     "the other ion mode": (
         "queries.mgf",
         ions("TITLE=a", "PEPMASS=122.1", "IONMODE=negative").encode(),
@@ -262,7 +262,7 @@ def test_bad_files_of_spectra(made, tmp_path, kind):
 SETS = {
     "no column smiles": ("sets.tsv", "id\tname\n1\tx\n", "sets.tsv: needs a column"),
     "ids of nobody": ("sets.tsv", "spectrum_id\tsmiles\nF1\tCCO\n", "sets.tsv: none of its 1 spectrum ids is in"),
-    "only a header": ("sets.tsv", "spectrum_id\tsmiles\n", "sets.tsv"),
+    "only a header": ("sets.tsv", "spectrum_id\tsmiles\n", "sets.tsv: the table has no rows"),
     "an empty table": ("sets.tsv", "", "sets.tsv: the file is empty"),
     "a row with more cells": ("sets.tsv", "spectrum_id\tsmiles\nS1\tC\tx\n", "sets.tsv line 2: 3 cells"),
     "no JSON": ("sets.json", "{", "sets.json is not JSON"),
@@ -284,7 +284,7 @@ def test_bad_files_of_candidates(made, tmp_path, kind):
 BASES = {
     "no SDF": ("base.sdf", "hello\n", "base.sdf: no molecule found"),
     "nothing that is a molecule": ("base.smi", "C1CC a\n*C b\n", "base.smi: no molecule found in 2 entries"),
-    "no column": ("base.csv", "id,name\n1,x\n", "base.csv: needs a column smiles or inchi; it has id, name"),
+    "no column": ("base.csv", "id,name\n1,x\n", "base.csv: needs a column smiles, canonical_smiles or inchi; it has id, name"),
     "no such file": ("", "", "does not exist"),
 }
 
@@ -343,7 +343,7 @@ def test_fingerprints_of_another_rdkit(made, tmp_path, monkeypatch):
     [
         (["--folds", "12"], "at least two molecules for each fold"),
         (["--folds-from", "fold"], "does not have this field"),
-        (["--annotations", "{truth}"], "needs a column scan, spectrum_id, id or title"),
+        (["--annotations", "{truth}"], "needs a column scan, spectrum_id, id, title or native_id"),
         (["--ion-mode", "negative", "--folds", "2"], "molecules with a usable spectrum"),
     ],
 )

@@ -6,7 +6,7 @@ reason; errors name file and line.
 =======================================  ===========================================================================
 `read_nodes`, `read_views`,              tables: .tsv, .csv, .txt (spaces), each also with .gz; .xlsx, .parquet,
 `read_kernels`, `read_network`           .feather, AnnData's .h5ad, .npy, .npz
-edges of `read_network`                  tables, and .sif, .graphml, .cyjs and .json (Cytoscape, NetworkX), .adjlist
+edges of `read_network`                  tables, .sif, .graphml, .gml, .cyjs, .json, .adjlist (Cytoscape, NetworkX)
 `read_spectra_files`                     .mgf, .msp, .mzML, and tables .tsv, .csv, .parquet
 `read_candidates`                        tables .tsv, .csv, .txt, .parquet, and .json
 `read_database`                          .sdf, .smi, and tables .tsv, .csv, .txt, .parquet

@@ -10,7 +10,7 @@ from typing import Any
 
 from iokr.apps.readers.bounded import gzip_errors, open_binary
 from iokr.apps.readers.formats import check_file, format_of
-from iokr.apps.readers.records import Rejected, missing_column, name_of, named_rows
+from iokr.apps.readers.records import Rejected, name_of, named_rows
 from iokr.apps.readers.spectra_files import SpectraFiles
 from iokr.chem.structures.molecules import structure_text
 from iokr.data.frames import is_table
@@ -133,9 +133,7 @@ def candidates_of(structures: Iterable[Any]) -> list[Candidate]:
 
 def _table_sets(source: Any) -> dict[str, list[Candidate]]:
     sets: dict[str, list[Candidate]] = {}
-    columns: set[str] = set()
-    for line, row in named_rows(source):
-        columns |= row.keys()
+    for line, row in named_rows(source, ["spectrum_id"], ["smiles"]):
         candidate = Candidate(
             structure_text(row.get("smiles", "")),  # an empty one is rejected with the structures that cannot be read
             str(row.get("candidate_id", row.get("inchikey", ""))),
@@ -144,9 +142,6 @@ def _table_sets(source: Any) -> dict[str, list[Candidate]]:
             line,
         )
         sets.setdefault(str(row.get("spectrum_id", "")), []).append(candidate)
-    for name in ("spectrum_id", "smiles"):
-        if name not in columns:
-            raise missing_column(source, name, columns)
     return sets
 
 

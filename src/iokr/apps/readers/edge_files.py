@@ -8,8 +8,8 @@ from pathlib import Path
 
 from iokr.apps.readers.cell_values import is_number, texts_of
 from iokr.apps.readers.file_table import Cells, FileTable
-from iokr.apps.readers.formats import check_file, format_of
-from iokr.apps.readers.graph_files import READERS, UNWEIGHTED, WEIGHTS, has_attributes, read_edgelist
+from iokr.apps.readers.formats import GRAPHS, check_file, format_of
+from iokr.apps.readers.graph_files import UNWEIGHTED, WEIGHTS, has_attributes, read_graph
 from iokr.apps.readers.layouts import Layout
 from iokr.apps.readers.tables import cells_of_file, split_name, table_of_cells
 from iokr.apps.readers.text_tables import STDIN, is_text
@@ -61,36 +61,32 @@ def read_edges(
     """
     if (source is None) != (target is None):
         raise ValueError(f"{path}: give both `source` and `target`, or neither.")
-    if isinstance(path, Cells):
-        return _table(path, source, target, weight, decimal, known)
-    file, _ = split_name(path)
-    if str(path) != STDIN:
+    if not isinstance(path, Cells) and str(path) != STDIN:
+        file, _ = split_name(path)
         check_file(file)
-    suffix = format_of(file)
-    if suffix in READERS:
-        if source:
+        suffix = format_of(file)
+        if suffix in GRAPHS and source:
             raise ValueError(f"{file}: `source` and `target` select columns of tables; {suffix} files have none.")
-        return READERS[suffix](file, weight, known)
-    if is_text(file) and str(path) != STDIN and has_attributes(file):
-        return read_edgelist(file, weight, known)
+        if suffix in GRAPHS or (is_text(file) and has_attributes(file)):
+            return read_graph(file, weight, known)
     cells = cells_of_file(path, 2, 2)
-    return _table(cells, source, target, weight, decimal, known)
-
-
-def _table(
-    cells: Cells, source: str | None, target: str | None, weight: str | None, decimal: str, known: Collection[str]
-) -> FileTable:
-    """The edge list in a table."""
     header = _header(cells)
     # a first row of two node ids is a link, even where the words are those of a header
     is_link = cells.header is None and len(header) > 1 and set(header[:2]) <= set(known)
     names = frozenset() if is_link else _NAMES_OF_ENDS
-    columns = _columns(cells, header, names, source, target, weight)
+    weights = () if weight in (None, UNWEIGHTED) else (str(weight),)
     layout = Layout(decimal=decimal, min_columns=2)
-    if columns is not None:
-        layout = replace(layout, id=columns[:2], columns=columns[2:], header=not weight and not source)
-    elif len(header) > _MAX_COLUMNS:
-        raise _too_wide(cells.name, len(header), header)
+    found: tuple[str, ...] = ()
+    if source and target:
+        layout = replace(layout, id=(source, target), columns=weights)
+    elif weight:
+        layout = replace(layout, id=("1", "2"), columns=weights)
+    else:
+        found = _columns_by_name(cells, header, names)
+        if found:
+            layout = replace(layout, id=found[:2], columns=found[2:], header=True)
+        elif len(header) > _MAX_COLUMNS:
+            raise _too_wide(cells.name, len(header), header)
     table = table_of_cells(cells, 2, names, layout)
     if table.values.shape[1] > 1:
         raise _too_wide(table.name, 2 + table.values.shape[1], header)
@@ -98,26 +94,9 @@ def _table(
     if is_link and not source and {name.casefold() for name in header[:2]} <= _NAMES_OF_ENDS:
         first = " ".join(header[:2])
         notes = (*notes, f"{table.name}: the first row, {first!r}, names two nodes and is read as a link")
-    if columns is not None and not source:
+    if found or (weight and not source):
         notes = (*notes, f"{table.name}: read the columns {', '.join((*table.head, *table.columns))}")
     return replace(table, notes=notes)
-
-
-def _columns(
-    cells: Cells,
-    header: Sequence[str],
-    names: Collection[str],
-    source: str | None,
-    target: str | None,
-    weight: str | None,
-) -> tuple[str, ...] | None:
-    """Source, target and perhaps weight, by name or number; None for all columns in their order."""
-    weights = () if weight in (None, UNWEIGHTED) else (str(weight),)
-    if source and target:
-        return (source, target, *weights)
-    if weight:
-        return ("1", "2", *weights)
-    return _find_columns(header, names, cells)
 
 
 def _header(cells: Cells) -> list[str]:
@@ -129,25 +108,20 @@ def _header(cells: Cells) -> list[str]:
     return texts_of(cells.frame.iloc[0])
 
 
-def _find_columns(header: Sequence[str], names: Collection[str], cells: Cells) -> tuple[str, ...] | None:
-    """The columns with the names of ends and weights, by number; None where these are all columns or unknown."""
+def _columns_by_name(cells: Cells, header: Sequence[str], names: Collection[str]) -> tuple[str, ...]:
+    """The numbers of the columns of ends and weight by their names; none where these are all columns or unknown."""
     folded = [name.casefold() for name in header]
     pairs = [pair for pair in ENDS if all(name in names and folded.count(name) == 1 for name in pair)]
     if not pairs or (len(header) <= _MAX_COLUMNS and folded[:2] == list(pairs[0])):
-        return None
+        return ()
     columns = [folded.index(name) for name in pairs[0]]
     weights = [folded.index(name) for name in WEIGHTS if folded.count(name) == 1]
-    if weights and _holds_numbers(cells, weights[0]):
-        columns.append(weights[0])
+    if weights:
+        texts = texts_of(cells.frame.iloc[1 if cells.header is None else 0 :, weights[0]])
+        words = sum(not is_number(text) for text in texts)
+        if 2 * words <= len(texts):  # else they are no weights: BioGRID's scores, for instance, are dashes
+            columns.append(weights[0])
     return tuple(str(j + 1) for j in columns)
-
-
-def _holds_numbers(cells: Cells, j: int) -> bool:
-    """Whether at most half of a column are words; BioGRID's scores, for instance, are dashes."""
-    first = 0 if cells.header is not None else 1
-    texts = texts_of(cells.frame.iloc[first:, j])
-    words = sum(not is_number(text) for text in texts)
-    return 2 * words <= len(texts)
 
 
 def _too_wide(name: str, n_columns: int, header: Sequence[str]) -> ValueError:

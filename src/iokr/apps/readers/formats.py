@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 TABLES = (".tsv", ".csv", ".txt", ".xlsx", ".parquet", ".feather", ".h5ad", ".npy", ".npz")
-GRAPHS = (".sif", ".graphml", ".cyjs", ".json", ".adjlist")
+GRAPHS = (".sif", ".graphml", ".gml", ".cyjs", ".json", ".adjlist")
 SPECTRA = (".mgf", ".msp", ".mzml", ".tsv", ".csv", ".parquet")
 MOLECULES = (".sdf", ".smi", ".tsv", ".csv", ".txt", ".parquet")
 CANDIDATES = (".json", ".tsv", ".csv", ".txt", ".parquet")
@@ -39,7 +39,6 @@ _CONVERSIONS = {
     ".zst": "unpack it (unzstd)",
     ".pkl": "in pandas, frame.to_parquet('file.parquet'); loading a pickle may execute any code",
     ".mat": "in Python, numpy.savez of scipy.io.loadmat",
-    ".gml": "in NetworkX, write_edgelist or write_graphml",
     ".gexf": "in Gephi, export GraphML or a .csv table of edges",
     ".net": "in NetworkX, write_edgelist(read_pajek(...))",
     ".cys": "in Cytoscape, export the network as .sif, .cyjs or GraphML",

@@ -18,8 +18,9 @@ import numpy as np
 
 from iokr.apps.readers.bounded import check_content, gzip_errors, open_binary
 from iokr.apps.readers.file_table import FileTable
+from iokr.apps.readers.formats import GRAPHS, format_of
 
-__all__ = ["READERS", "UNWEIGHTED", "WEIGHTS", "has_attributes", "read_edgelist"]
+__all__ = ["UNWEIGHTED", "WEIGHTS", "has_attributes", "read_graph"]
 
 WEIGHTS = ("weight", "combined_score", "score", "w")
 UNWEIGHTED = "none"  # a weight that is not read
@@ -30,34 +31,44 @@ _TEXT_TO_GRAPH = 8  # memory of a parsed file, in sizes of its text
 _LISTED = 5  # relations in a note
 
 Attributes = Mapping[Any, Any]
-Link = tuple[str, str, float | None]  # source, target, weight
+Nodes = Mapping[str, Attributes]
+Edges = Sequence[tuple[Any, Any, Attributes]]
 
 
-# ------------------------------------------------------------------------------------------------------------ NetworkX
+def read_graph(path: Path, weight: str | None, known: Collection[str]) -> FileTable:
+    """The links of a graph file, or of an edge list whose rows end in a dictionary.
 
+    Nodes have the names that are `known`: their ids, or a label that every node has. `weight` is the name of an
+    attribute, by default the first of the usual ones.
+    """
+    check_content(path, _TEXT_TO_GRAPH * path.stat().st_size)
+    try:
+        with gzip_errors(str(path)), open_binary(path) as file:
+            content = file.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8 text: {error}.") from error
+    suffix = format_of(path)
+    if suffix == ".sif":
+        return _sif_table(path, content)
+    if suffix in (".cyjs", ".json"):
+        nodes, edges = _from_json(path, content)
+    else:
+        nodes, edges = _from_networkx(path, content, suffix if suffix in GRAPHS else "")
 
-def _read_graphml(path: Path, weight: str | None, known: Collection[str]) -> FileTable:
-    content = _text(path)
-    if "<!DOCTYPE" in content or "<!ENTITY" in content:
-        raise ValueError(f"{path}: XML files that define entities are not supported.")
-    return _parsed(path, weight, known, lambda nx: nx.parse_graphml(content, force_multigraph=True))
-
-
-def _read_adjlist(path: Path, weight: str | None, known: Collection[str]) -> FileTable:
-    lines = _text(path).splitlines()
-    return _parsed(path, weight, known, lambda nx: nx.parse_adjlist(lines, create_using=nx.MultiGraph))
-
-
-def read_edgelist(path: Path, weight: str | None, known: Collection[str]) -> FileTable:
-    """NetworkX's edge list, whose rows end in a dictionary."""
-    lines = _text(path).splitlines()
-    rows = (line for line in lines if line.strip() and not line.startswith("#"))
-    delimiter = "," if "," in next(rows).partition("{")[0] else None
-    return _parsed(path, weight, known, lambda nx: nx.parse_edgelist(lines, "#", delimiter, nx.MultiGraph))
+    names = {"": {node: node for node in nodes}}  # by label; ids have none
+    for attribute in _LABELS:
+        if all(attribute in values for values in nodes.values()):
+            names[attribute] = {node: str(values[attribute]) for node, values in nodes.items()}
+    ids = set(known)
+    label = max(names, key=lambda attribute: len(ids.intersection(names[attribute].values())))
+    ends = [[names[label].get(str(end), str(end)) for end in edge[:2]] for edge in edges]
+    weights = [_weight(values, weight) for *_, values in edges]
+    table = _table(path, ends, weights, range(1, len(edges) + 1), "link")
+    return replace(table, notes=(f"{path}: nodes are identified by their {label}",)) if label else table
 
 
 def has_attributes(path: Path) -> bool:
-    """Whether the rows of an edge list end in a dictionary."""
+    """Whether the rows of an edge list end in a dictionary, as NetworkX writes them."""
     try:
         with open_binary(path) as file:
             start = file.read(4096).decode("utf-8", "replace").splitlines()
@@ -67,57 +78,47 @@ def has_attributes(path: Path) -> bool:
     return bool(rows) and _ATTRIBUTED.fullmatch(rows[0]) is not None
 
 
-def _parsed(path: Path, weight: str | None, known: Collection[str], parse: Callable[[Any], Any]) -> FileTable:
-    """The links of a graph that NetworkX parses; as a multigraph it keeps duplicates."""
+def _from_networkx(path: Path, content: str, suffix: str) -> tuple[Nodes, Edges]:
+    """Nodes and links of a graph that NetworkX parses; as a multigraph it keeps duplicates."""
     try:
-        import networkx
+        import networkx as nx
     except ImportError as error:
         raise ImportError(f"{path}: reading this format needs NetworkX: pip install 'iokr[report]'") from error
+    if suffix == ".graphml" and ("<!DOCTYPE" in content or "<!ENTITY" in content):
+        raise ValueError(f"{path}: XML files that define entities are not supported.")
+    lines = content.splitlines()
+    parsers: dict[str, Callable[[], Any]] = {
+        ".graphml": lambda: nx.parse_graphml(content, force_multigraph=True),
+        ".gml": lambda: nx.parse_gml(lines),
+        ".adjlist": lambda: nx.parse_adjlist(lines, create_using=nx.MultiGraph),
+        "": lambda: nx.parse_edgelist(lines, "#", _delimiter(lines), nx.MultiGraph),
+    }
     try:
-        graph = parse(networkx)
-    except (ParseError, networkx.NetworkXError, ValueError, KeyError, TypeError, AttributeError) as error:
+        graph = parsers[suffix]()
+    except (ParseError, nx.NetworkXError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"{path} is not a valid file of its format: {error}.") from error
-    nodes = {str(node): values for node, values in graph.nodes(data=True)}
-    return _network(path, nodes, list(graph.edges(data=True)), weight, known)
+    return {str(node): values for node, values in graph.nodes(data=True)}, list(graph.edges(data=True))
 
 
-# ------------------------------------------------------------------------------------------------------- SIF and JSON
+def _delimiter(lines: Sequence[str]) -> str | None:
+    """The separator of an edge list; None is spaces."""
+    first = next(line for line in lines if line.strip() and not line.startswith("#"))
+    return "," if "," in first.partition("{")[0] else None
 
 
-def _read_sif(path: Path, weight: str | None, known: Collection[str]) -> FileTable:
-    """Cytoscape's SIF: node, relation, nodes; separated by tabs where there are any, else by spaces."""
-    content = _text(path)
-    separator = "\t" if "\t" in content else None
-    links: list[Link] = []
-    lines: list[int] = []
-    relations: set[str] = set()
-    for line, row in enumerate(content.splitlines(), start=1):
-        cells = [cell.strip() for cell in row.split(separator) if cell.strip()]
-        if len(cells) == 2:
-            raise ValueError(f"{path}, line {line}: expected a node, a relation and nodes, got {row.strip()!r:.60}.")
-        links += [(cells[0], other, None) for other in cells[2:]]
-        lines += [line] * len(cells[2:])
-        relations.update(cells[1:2])
-    table = _table(path, links, lines, "line")
-    if len(relations) < 2:
-        return table
-    listed = ", ".join(sorted(relations)[:_LISTED])
-    return replace(table, notes=(f"{path}: the relations {listed} are not distinguished",))
-
-
-def _read_json(path: Path, weight: str | None, known: Collection[str]) -> FileTable:
-    """Cytoscape's elements, in one list or two, or NetworkX's node-link data."""
+def _from_json(path: Path, text: str) -> tuple[Nodes, Edges]:
+    """Nodes and links of Cytoscape's elements, in one list or two, or of NetworkX's node-link data."""
     try:
-        content = json.loads(_text(path))
+        content = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not JSON: {error}.") from error
-    elements = content.get("elements", content) if isinstance(content, dict) else {}
+    elements: Any = content.get("elements", content) if isinstance(content, dict) else None
     if isinstance(elements, list):
         entries = [_attributes(entry) for entry in elements]
         nodes = [entry for entry in entries if "source" not in entry]
         edges = [entry for entry in entries if "source" in entry]
     else:
-        links = elements.get("edges", elements.get("links")) if isinstance(elements, dict) else None
+        links: Any = elements.get("edges", elements.get("links")) if isinstance(elements, dict) else None
         if not isinstance(links, list):
             raise ValueError(
                 f"{path}: expected Cytoscape's JSON (elements) or NetworkX's node-link data (nodes, edges)."
@@ -125,7 +126,7 @@ def _read_json(path: Path, weight: str | None, known: Collection[str]) -> FileTa
         nodes = [_attributes(entry) for entry in elements.get("nodes", [])]
         edges = [_attributes(entry) for entry in links]
     named = {str(node.get("id")): node for node in nodes}
-    return _network(path, named, [(edge.get("source"), edge.get("target"), edge) for edge in edges], weight, known)
+    return named, [(edge.get("source"), edge.get("target"), edge) for edge in edges]
 
 
 def _attributes(entry: Any) -> Attributes:
@@ -135,46 +136,24 @@ def _attributes(entry: Any) -> Attributes:
     return entry if isinstance(entry, dict) else {}
 
 
-def _network(
-    path: Path,
-    nodes: Mapping[str, Attributes],
-    edges: Sequence[tuple[Any, Any, Attributes]],
-    weight: str | None,
-    known: Collection[str],
-) -> FileTable:
-    """Links by the names of nodes that are known: their ids, or a label that every node has."""
-    ids = set(known)
-    names = {node: node for node in nodes}
-    n_known = len(ids & names.keys())
-    label = ""
-    for attribute in _LABELS:
-        if not all(attribute in values for values in nodes.values()):
-            continue
-        labels = {node: str(values[attribute]) for node, values in nodes.items()}
-        count = sum(name in ids for name in labels.values())
-        if count > n_known:
-            names = labels
-            n_known = count
-            label = attribute
-    links = []
-    for source, target, values in edges:
-        a, b = str(source), str(target)
-        links.append((names.get(a, a), names.get(b, b), _weight(values, weight)))
-    table = _table(path, links, range(1, len(links) + 1), "link")
-    return replace(table, notes=(f"{path}: nodes are identified by their {label}",)) if label else table
-
-
-# -------------------------------------------------------------------------------------------------------------- shared
-
-
-def _text(path: Path) -> str:
-    """The whole file, if there is memory for it."""
-    check_content(path, _TEXT_TO_GRAPH * path.stat().st_size)
-    try:
-        with gzip_errors(str(path)), open_binary(path) as file:
-            return file.read().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8 text: {error}.") from error
+def _sif_table(path: Path, content: str) -> FileTable:
+    """Cytoscape's SIF: node, relation, nodes; separated by tabs where there are any, else by spaces."""
+    separator = "\t" if "\t" in content else None
+    ends: list[list[str]] = []
+    lines: list[int] = []
+    relations: set[str] = set()
+    for line, row in enumerate(content.splitlines(), start=1):
+        cells = [cell.strip() for cell in row.split(separator) if cell.strip()]
+        if len(cells) == 2:
+            raise ValueError(f"{path}, line {line}: expected a node, a relation and nodes, got {row.strip()!r:.60}.")
+        ends += [[cells[0], other] for other in cells[2:]]
+        lines += [line] * len(cells[2:])
+        relations.update(cells[1:2])
+    table = _table(path, ends, [None] * len(ends), lines, "line")
+    if len(relations) < 2:
+        return table
+    listed = ", ".join(sorted(relations)[:_LISTED])
+    return replace(table, notes=(f"{path}: the relations {listed} are not distinguished",))
 
 
 def _weight(values: Attributes, name: str | None) -> float | None:
@@ -188,25 +167,20 @@ def _weight(values: Attributes, name: str | None) -> float | None:
     return None
 
 
-def _table(path: Path, links: Sequence[Link], lines: Sequence[int], unit: str) -> FileTable:
-    if not links:
+def _table(
+    path: Path, ends: list[list[str]], weights: Sequence[float | None], lines: Sequence[int], unit: str
+) -> FileTable:
+    """The links as a table, whose weights are those of all links or of none."""
+    if not ends:
         raise ValueError(f"{path} contains no links.")
-    weights = [weight for *_, weight in links if weight is not None]
-    if weights and len(weights) < len(links):
-        i = next(i for i, (*_, weight) in enumerate(links) if weight is None)
+    known = [weight for weight in weights if weight is not None]
+    if known and len(known) < len(ends):
         raise ValueError(
-            f'{path}, {unit} {lines[i]}: this link has no weight, but others have; `weight="none"` reads no weights.'
+            f"{path}, {unit} {lines[weights.index(None)]}: this link has no weight, but others have; "
+            '`weight="none"` reads no weights.'
         )
-    text = np.array([[source.strip(), target.strip()] for source, target, _ in links], dtype=str)
-    columns = ("weight",) if weights else ()
-    table = FileTable(str(path), text, np.empty((len(links), 0)), columns, np.array(lines), unit)
-    return table.with_values(np.array(weights).reshape(len(links), -1) if weights else table.values)
-
-
-READERS: dict[str, Callable[[Path, str | None, Collection[str]], FileTable]] = {
-    ".sif": _read_sif,
-    ".adjlist": _read_adjlist,
-    ".graphml": _read_graphml,
-    ".cyjs": _read_json,
-    ".json": _read_json,
-}
+    columns = ("weight",) if known else ()
+    table = FileTable(
+        str(path), np.char.strip(np.array(ends)), np.empty((len(ends), 0)), columns, np.array(lines), unit
+    )
+    return table.with_values(np.array(known).reshape(len(ends), -1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from iokr._validation.arguments import check_number
 from iokr.apps.readers.candidate_files import Candidate, candidates_of, check_spectra
 from iokr.apps.readers.formats import format_of
-from iokr.apps.readers.records import Rejected, TextFile, missing_column, name_of, named_rows
+from iokr.apps.readers.records import Rejected, TextFile, first_of, name_of, named_rows
 from iokr.apps.readers.spectra_files import SpectraFiles
 from iokr.chem.adducts import parse_adduct
 from iokr.chem.formulas import parse_formula, write_formula
@@ -241,17 +241,10 @@ def _entries(source: Any, rejections: list[Rejected]) -> Iterator[Candidate]:
 
 
 def _table_entries(source: Any) -> Iterator[Candidate]:
-    columns: set[str] = set()
-    for line, row in named_rows(source):
-        columns |= row.keys()
-        structure = structure_text(_first(row, _STRUCTURES))
-        yield Candidate(structure, str(_first(row, _IDS)), str(_first(row, _NAMES)), name_of(source), line)
-    if not columns.intersection(_STRUCTURES):
-        raise missing_column(source, "smiles or inchi", columns)
-
-
-def _first(row: Mapping[str, Any], names: Iterable[str]) -> Any:
-    return next((row[name] for name in names if name in row), "")
+    for line, row in named_rows(source, _STRUCTURES):
+        structure = structure_text(first_of(row, _STRUCTURES, ""))
+        name = str(first_of(row, _IDS, ""))
+        yield Candidate(structure, name, str(first_of(row, _NAMES, "")), name_of(source), line)
 
 
 def _smiles_entries(path: Path, rejections: list[Rejected]) -> Iterator[Candidate]:

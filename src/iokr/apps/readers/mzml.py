@@ -11,7 +11,6 @@ import binascii
 import re
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError, iterparse
 
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from iokr.apps.readers.bounded import open_binary
 from iokr.apps.readers.formats import check_file
 from iokr.apps.readers.peak_lists import RawSpectrum
+from iokr.apps.readers.records import TextFile
 
 __all__ = ["read_mzml"]
 
@@ -42,8 +42,9 @@ _TYPES = {"MS:1000523": "<f8", "MS:1000521": "<f4", "MS:1000522": "<i8", "MS:100
 _MAX_LENGTH = 100_000_000  # entries of an array
 
 
-def read_mzml(path: Path) -> Iterator[RawSpectrum]:
+def read_mzml(source: TextFile) -> Iterator[RawSpectrum]:
     """Every spectrum, with its number as `line`; arrays compressed otherwise than by zlib are its problem."""
+    path = source.path
     check_file(path)
     groups: dict[str, Parameters] = {}
     number = 0
@@ -60,8 +61,6 @@ def read_mzml(path: Path) -> Iterator[RawSpectrum]:
                     element.clear()
     except (ParseError, EOFError, zlib.error) as error:
         raise ValueError(f"{path.name} is not an mzML file, or is damaged: {error}.") from error
-    if not number:
-        raise ValueError(f"{path.name}: no spectrum found; is it an mzML file?")
 
 
 def _spectrum(element: Element, number: int, groups: dict[str, Parameters]) -> RawSpectrum:

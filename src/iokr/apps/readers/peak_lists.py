@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from iokr.apps.readers.cell_values import is_number
 from iokr.apps.readers.records import TextFile
 
 __all__ = ["RawSpectrum", "metadata_name", "read_mgf", "read_msp"]
@@ -85,14 +86,6 @@ class RawSpectrum:
         self.intensity.append(intensity)
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 # ----------------------------------------------------------------------------------------------------------------- MGF
 
 
@@ -100,7 +93,6 @@ def read_mgf(text: TextFile) -> Iterator[RawSpectrum]:
     """The spectra between BEGIN IONS and END IONS; entries before the first hold for all."""
     common: list[tuple[str, str]] = []
     current: RawSpectrum | None = None
-    n_spectra = 0
     name = text.path.name
     for number, line in text:
         if not line or line[0] in "#;!/":
@@ -117,7 +109,6 @@ def read_mgf(text: TextFile) -> Iterator[RawSpectrum]:
                 raise ValueError(f"{name} line {number}: END IONS without BEGIN IONS.")
             for entry in common:
                 current.set(*entry)
-            n_spectra += 1
             yield current
             current = None
         elif _is_entry(line):
@@ -130,14 +121,12 @@ def read_mgf(text: TextFile) -> Iterator[RawSpectrum]:
             current.add_peak(number, line)
     if current is not None:
         raise ValueError(f"{name}: the file ends inside the spectrum that began on line {current.line} (no END IONS).")
-    if not n_spectra:
-        raise ValueError(f"{name}: no spectrum found (first line {text.first[:40]!r}); is it an MGF file?")
 
 
 def _is_entry(line: str) -> bool:
     """Whether a line is KEY=value, rather than a peak with an annotation."""
     key, equals, _ = line.partition("=")
-    return bool(equals) and not _is_number((key.split() or [key])[0])
+    return bool(equals) and not is_number((key.split() or [key])[0])
 
 
 # ----------------------------------------------------------------------------------------------------------------- MSP
@@ -147,7 +136,6 @@ def read_msp(text: TextFile) -> Iterator[RawSpectrum]:
     """The records that begin with `Name:`; peaks follow `Num Peaks:`, one a line or several separated by semicolons."""
     current: RawSpectrum | None = None
     n_peaks = _NOT_STATED
-    n_spectra = 0
     for number, line in text:
         key, colon, value = line.partition(":")
         key = key.strip().lower() if colon else ""
@@ -157,7 +145,6 @@ def read_msp(text: TextFile) -> Iterator[RawSpectrum]:
             current = RawSpectrum(number)
             current.set("name", value)
             n_peaks = _NOT_STATED
-            n_spectra += 1
         elif current is None or not line:
             continue
         elif n_peaks != _NOT_STATED:
@@ -172,8 +159,6 @@ def read_msp(text: TextFile) -> Iterator[RawSpectrum]:
             current.set(key, value)
     if current is not None:
         yield _with_checked_count(current, n_peaks)
-    if not n_spectra:
-        raise ValueError(f"{text.path.name}: no spectrum found (first line {text.first[:40]!r}); is it an MSP file?")
 
 
 def _peak_count(spectrum: RawSpectrum, line: int, value: str) -> int:
@@ -187,7 +172,7 @@ def _peak_count(spectrum: RawSpectrum, line: int, value: str) -> int:
 def _add_peaks(spectrum: RawSpectrum, line: int, text: str) -> None:
     """One peak, or several in a line."""
     parts = text.split()
-    if len(parts) > 2 and len(parts) % 2 == 0 and all(map(_is_number, parts)):
+    if len(parts) > 2 and len(parts) % 2 == 0 and all(map(is_number, parts)):
         for mz, intensity in zip(parts[::2], parts[1::2], strict=True):
             spectrum.add_peak(line, f"{mz} {intensity}")
     elif parts:

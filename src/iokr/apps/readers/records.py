@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from iokr.apps.readers.bounded import check_parquet, gzip_errors, open_binary
 from iokr.apps.readers.formats import check_file, format_of, unknown_format
+from iokr.apps.readers.typed_tables import as_pandas
 from iokr.data.frames import is_table
 
-__all__ = ["Rejected", "TextFile", "missing_column", "name_of", "named_rows"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Rejected", "TextFile", "first_of", "missing_column", "name_of", "named_rows"]
 
 _MAX_LINE = 64_000_000  # bytes
 _BATCH = 10_000  # rows of a Parquet file at a time
@@ -88,56 +93,65 @@ def name_of(source: Any) -> str:
     return source.name if isinstance(source, Path) else "the data"
 
 
-def named_rows(source: Any) -> Iterator[tuple[int, dict[str, Any]]]:
+def named_rows(source: Any, *needed: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
     """(line, {column in lower case: cell}) of a .tsv, .csv, .txt or .parquet file or a data frame, without empty cells.
 
-    Rows of Parquet files and data frames are numbered from 1.
+    Rows of Parquet files and data frames are numbered from 1. ValueError unless there is a column of each of the
+    sequences of names in `needed`.
     """
     if is_table(source):
-        frame = source.to_pandas() if hasattr(source, "to_pandas") else source
-        yield from _numbered(frame.to_dict("records"))
-        return
-    suffix = format_of(source)
-    if suffix in _PARQUET:
-        yield from _parquet_rows(source)
-    elif suffix in _SEPARATORS:
-        yield from _text_rows(source, _SEPARATORS[suffix])
+        rows = _frame_rows(as_pandas(source, "source"))
+    elif format_of(source) in _PARQUET:
+        rows = _parquet_rows(source)
+    elif format_of(source) in _SEPARATORS:
+        rows = _text_rows(source, _SEPARATORS[format_of(source)])
     else:
         raise unknown_format(source, (".tsv", ".csv", ".txt", ".parquet"))
+    _, header = next(rows, (0, ()))
+    columns = [str(name).strip().lower() for name in header]
+    for names in needed:
+        if not set(names).intersection(columns):
+            raise missing_column(source, names, columns)
+    line = 0
+    for line, cells in rows:
+        yield line, {name: cell for name, cell in zip(columns, cells, strict=False) if not _is_empty(cell)}
+    if not line:
+        raise ValueError(f"{name_of(source)}: the table has no rows.")
 
 
-def missing_column(source: Any, name: str, columns: set[str]) -> ValueError:
-    """The error for a table without a column it needs."""
+def missing_column(source: Any, names: Sequence[str], columns: Iterable[str]) -> ValueError:
+    """The error for a table without a column it needs, which may have one of several names."""
     available = ", ".join(sorted(columns)[:_LISTED]) or "none"
-    return ValueError(f"{name_of(source)}: needs a column {name}; it has {available}.")
+    listed = " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    return ValueError(f"{name_of(source)}: needs a column {listed}; it has {available}.")
 
 
-def _text_rows(path: Path, separator: str) -> Iterator[tuple[int, dict[str, str]]]:
+def first_of(row: Mapping[str, Any], names: Iterable[str], default: Any = None) -> Any:
+    """The first of these entries that the row has."""
+    return next((row[name] for name in names if name in row), default)
+
+
+def _text_rows(path: Path, separator: str) -> Iterator[tuple[int, Sequence[Any]]]:
     limit = csv.field_size_limit(_MAX_LINE)
     reader = csv.reader((line for _, line in TextFile(path, strip=False)), delimiter=separator)
-    names: list[str] = []
+    width = 0
     try:
         for cells in reader:
             if not any(cells):
                 continue
-            if not names:
-                names = [cell.strip().lower() for cell in cells]
-                continue
-            if len(cells) > len(names):
-                raise ValueError(
-                    f"{path.name} line {reader.line_num}: {len(cells)} cells, but the header has {len(names)}."
-                )
-            pairs = zip(names, (cell.strip() for cell in cells), strict=False)
-            yield reader.line_num, {name: cell for name, cell in pairs if cell}
+            width = width or len(cells)
+            if len(cells) > width:
+                raise ValueError(f"{path.name} line {reader.line_num}: {len(cells)} cells, but the header has {width}.")
+            yield reader.line_num, [cell.strip() for cell in cells]
     except csv.Error as error:
         raise ValueError(f"{path.name} line {reader.line_num}: {error}.") from error
     finally:
         csv.field_size_limit(limit)
-    if not names:
+    if not width:
         raise ValueError(f"{path.name}: the file is empty.")
 
 
-def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _parquet_rows(path: Path) -> Iterator[tuple[int, Sequence[Any]]]:
     try:
         from pyarrow import ArrowInvalid, parquet
     except ImportError as error:
@@ -146,18 +160,20 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
         check_parquet(path)
         with parquet.ParquetFile(path) as file:
-            yield from _numbered(row for batch in file.iter_batches(_BATCH) for row in batch.to_pylist())
+            yield 0, file.schema_arrow.names
+            batches = (zip(*batch.to_pydict().values(), strict=True) for batch in file.iter_batches(_BATCH))
+            yield from enumerate(chain.from_iterable(batches), start=1)
     except ArrowInvalid as error:
         raise ValueError(f"{path.name} is not a Parquet file, or is damaged: {str(error).splitlines()[0]}") from error
 
 
-def _numbered(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Rows numbered from 1, with names in lower case, without cells that are None, NaN or ""."""
-    for number, row in enumerate(rows, start=1):
-        yield number, {str(name).strip().lower(): cell for name, cell in row.items() if not _is_empty(cell)}
+def _frame_rows(frame: pd.DataFrame) -> Iterator[tuple[int, Sequence[Any]]]:
+    yield 0, list(frame.columns)
+    yield from enumerate(frame.itertuples(index=False, name=None), start=1)
 
 
 def _is_empty(cell: Any) -> bool:
+    """Whether a cell is None, NaN or ""."""
     if isinstance(cell, float):
         return cell != cell
     return cell is None or (isinstance(cell, str) and cell == "")

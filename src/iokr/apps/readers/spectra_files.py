@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from iokr._validation.arguments import check_choice
 from iokr.apps.readers.formats import SPECTRA, as_path, format_of, unknown_format
 from iokr.apps.readers.mzml import read_mzml
 from iokr.apps.readers.peak_lists import RawSpectrum, metadata_name, read_mgf, read_msp
-from iokr.apps.readers.records import Rejected, TextFile, missing_column, name_of, named_rows
+from iokr.apps.readers.records import Rejected, TextFile, first_of, name_of, named_rows
 from iokr.chem.adducts import parse_adduct
 from iokr.chem.cleaning import Cleaning
 from iokr.chem.spectra import MassSpectra, MassSpectrum, read_spectra
@@ -32,6 +33,12 @@ _INTENSITY_COLUMNS = ("intensities", "intensity")
 _ION_MODES = {
     **dict.fromkeys(("positive", "pos", "p", "+", "1+"), "positive"),
     **dict.fromkeys(("negative", "neg", "n", "-", "1-"), "negative"),
+}
+
+_FORMATS: dict[str, tuple[str, Callable[[TextFile], Iterator[RawSpectrum]]]] = {
+    ".mgf": ("MGF", read_mgf),
+    ".msp": ("MSP", read_msp),
+    ".mzml": ("mzML", read_mzml),
 }
 
 Problem = tuple[str, str]  # (reason, detail) of a record that cannot be used
@@ -189,24 +196,25 @@ def _sources(given: Any) -> list[Any]:
 
 def _records(source: Any, rejections: list[Rejected]) -> Iterator[RawSpectrum]:
     """The records of a file, a table or a block of spectra."""
-    if is_table(source):
-        yield from _table_records(source, named_rows(source))
+    if isinstance(source, MassSpectra):
+        yield from starmap(_table_record, _rows_of_spectra(source))
         return
-    if not isinstance(source, Path):
-        yield from _table_records(source, _rows_of_spectra(source))
+    suffix = "" if is_table(source) else format_of(source)
+    if suffix not in _FORMATS:
+        if suffix not in ("", *SPECTRA):
+            raise unknown_format(source, SPECTRA)
+        yield from starmap(_table_record, named_rows(source, _MZ_COLUMNS, _INTENSITY_COLUMNS))
         return
-    path = source
-    suffix = format_of(path)
-    if suffix in (".mgf", ".msp"):
-        text = TextFile(path)
-        yield from read_mgf(text) if suffix == ".mgf" else read_msp(text)
-        rejections.extend(text.notes())
-    elif suffix == ".mzml":
-        yield from read_mzml(path)
-    elif suffix in SPECTRA:
-        yield from _table_records(path, named_rows(path))
-    else:
-        raise unknown_format(path, SPECTRA)
+    format, read = _FORMATS[suffix]
+    text = TextFile(source)
+    n_records = 0
+    for record in read(text):
+        n_records += 1
+        yield record
+    if not n_records:
+        first = f" (first line {text.first[:40]!r})" if text.first else ""
+        raise ValueError(f"{source.name}: no spectrum found{first}; is it an {format} file?")
+    rejections.extend(text.notes())
 
 
 def _common_ion_mode(spectra: Sequence[MassSpectrum], sources: Sequence[Any]) -> str | None:
@@ -331,25 +339,15 @@ def _rows_of_spectra(spectra: MassSpectra) -> Iterator[tuple[int, dict[str, Any]
         yield number, {**spectrum.metadata, **{name: cell for name, cell in row.items() if cell is not None}}
 
 
-def _table_records(source: Any, rows: Iterable[tuple[int, dict[str, Any]]]) -> Iterator[RawSpectrum]:
-    """A record for each row, with the columns of MassSpecGym: mzs and intensities are lists, or texts with commas."""
-    columns: set[str] = set()
-    for line, row in rows:
-        columns |= row.keys()
-        yield _table_record(line, row)
-    for names in (_MZ_COLUMNS, _INTENSITY_COLUMNS):
-        if not columns.intersection(names):
-            raise missing_column(source, names[0], columns)
-
-
 def _table_record(line: int, row: dict[str, Any]) -> RawSpectrum:
+    """The record of a row with the columns of MassSpecGym: mzs and intensities are lists, or texts with commas."""
     record = RawSpectrum(line)
     mz = _pop_first(row, _MZ_COLUMNS)
     intensity = _pop_first(row, _INTENSITY_COLUMNS)
     for key, value in row.items():
         record.metadata.setdefault(metadata_name(key), value)
-    name = next((str(row[key]) for key in _ROW_IDS if key in row), None)
-    record.metadata["ids"] = {} if name is None else {"title": name}
+    name = first_of(row, _ROW_IDS)
+    record.metadata["ids"] = {} if name is None else {"title": str(name)}
     try:
         record.mz = _numbers(mz)
         record.intensity = _numbers(intensity)
@@ -381,14 +379,10 @@ def _numbers(cell: Any) -> list[float]:
 def _annotations(source: Any) -> dict[str, dict[str, Any]]:
     """Further metadata by the id of the spectrum."""
     found: dict[str, dict[str, Any]] = {}
-    columns: set[str] = set()
-    for _, row in named_rows(source):
-        columns |= row.keys()
+    for _, row in named_rows(source, _ANNOTATION_IDS):
         key = _pop_first(row, _ANNOTATION_IDS)
         if key is not None:
             found[str(key)] = {metadata_name(name): value for name, value in row.items()}
-    if not found:
-        raise missing_column(source, "scan, spectrum_id, id or title", columns)
     return found
 
 
