@@ -409,7 +409,9 @@ def test_doctor_counts_the_files_of_a_data_set(here):
 
 
 def test_doctor_survives_a_torch_that_does_not_start(here, monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
-    monkeypatch.setitem(sys.modules, "torch", None)
+    def broken():
+        raise OSError("libcudart.so: cannot open shared object file")
+
+    monkeypatch.setattr("iokr.cli.doctor._torch", broken)
     result = invoke("doctor")
     assert result.exit_code == 0 and "does not start" in result.stdout

@@ -410,16 +410,8 @@ def test_ids_that_spreadsheets_execute(folder, safe):
     assert exact <= {node["data"]["id"] for node in drawn["elements"]["nodes"]}
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "message"),
-    [
-        ("--missing", "median", "'median' is not one of 'reject', 'mean', 'zero'"),
-        ("--input-kernel", "RBF", "RBF is called gaussian here"),
-        ("--input-kernel", "RBF(0.1)", "RBF is called gaussian here"),
-        ("--method", "PairModel", "PairModel is called pairs here"),
-    ],
-)
-def test_choices_are_told_in_the_words_of_the_command(option, value, message):
-    result = invoke("predict", "-i", "n", "-e", "e", option, value)
+def test_an_unknown_choice_is_refused_with_the_possible_ones():
+    result = invoke("predict", "-i", "n", "-e", "e", "--missing", "median")
+    message = "'median' is not one of 'reject', 'mean', 'zero'"
     told = " ".join(result.output.replace("│", " ").split())
     assert result.exit_code == 2 and told.count(message) == 1 and "Value error" not in told

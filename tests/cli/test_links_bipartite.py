@@ -1,6 +1,6 @@
 """Two kinds of nodes: nothing within a kind is ever predicted, a header is no edge.
 
-Tests of `iokr.apps.links.data`, `iokr.apps.links.two_kinds` and `iokr.apps.links.explanation`.
+Tests of `iokr.apps.links.data` and `iokr.apps.links.explanation`.
 """
 
 import csv
@@ -207,7 +207,7 @@ def test_views_are_evaluated_and_kept_too(views, tmp_path):
     assert placed.exit_code == 0, placed.output
     assert {row["source"] for row in rows(path / "new" / "edges.tsv")} == {"new"}
     once = invoke("predict", "--model", path / "model", "--partners", tmp_path / "a.tsv", "-o", path / "once")
-    assert once.exit_code == 1 and "give --partners 2 times" in once.output
+    assert once.exit_code == 1 and "give --partners a table for each" in once.output
 
 
 def test_views_of_one_table_of_both_kinds(views):

@@ -1,6 +1,6 @@
 """What `iokr links train` keeps is what `iokr links predict` would have used, whichever model that is.
 
-Tests of `iokr.apps.links.later` and `iokr.apps.links.model_file`.
+Tests of `iokr.apps.links.features` and `iokr.apps.links.model_file`.
 """
 
 import csv

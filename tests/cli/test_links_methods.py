@@ -1,8 +1,8 @@
 """Models compared by folds of nodes, evidence for a link, lists of pairs, and the page used in a browser.
 
-Tests of `iokr.apps.links.comparison`, `iokr.apps.links.described`, `iokr.apps.links.explanation`,
+Tests of `iokr.apps.links.methods`, `iokr.apps.links.described`, `iokr.apps.links.explanation`,
 `iokr.apps.links.methods`, `iokr.apps.links.model`, `iokr.apps.links.nodes`, `iokr.apps.links.page` and
-`iokr.apps.links.scores`.
+`iokr.apps.links.nodes`.
 """
 
 import csv
@@ -16,12 +16,10 @@ from typer.testing import CliRunner
 
 from browser import CHROMIUM, MISSING, Browser
 from iokr.apps import links
-from iokr.apps.links.comparison import HeldOut
 from iokr.apps.links.explanation import Terms, evidence, shared_neighbours, similarity
-from iokr.apps.links.methods import METHODS, STACKED, fit_methods, parts_of, searches
+from iokr.apps.links.methods import METHODS, STACKED, HeldOut, fit_methods, parts_of, searches
 from iokr.apps.links.model import training_set
-from iokr.apps.links.nodes import ModelNodes, Selection
-from iokr.apps.links.scores import PairScores, rank
+from iokr.apps.links.nodes import ModelNodes, PairScores, Selection, rank
 from iokr.apps.links.settings import Settings
 from iokr.cli import app
 from iokr.datasets import make_communities

@@ -122,9 +122,7 @@ def test_cv_and_a_model_for_later_take_views(folder, tmp_path):
     assert result.exit_code == 0, result.output
     assert {"new0", "new1"} & {row["source"] for row in rows(tmp_path / "new" / "edges.tsv")}
     once = invoke(*new, "-i", folder / "new.tsv")
-    assert (
-        once.exit_code == 1 and "trained with 2 tables of features, 'one', 'two'; give --nodes 2 times" in once.output
-    )
+    assert once.exit_code == 1 and "trained with features of 'one', 'two'; give --nodes a table for each" in once.output
 
 
 def test_scores_of_new_nodes_do_not_depend_on_the_order_of_rows(folder, tmp_path):

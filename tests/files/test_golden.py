@@ -93,7 +93,7 @@ def test_baselines_of_the_experiments_need_iokr_lab():
     here, elsewhere = (GOLDEN / "format1" / f"rivals.{name}.safetensors" for name in ("Naive", "KernelCCA"))
     command = [sys.executable, "-c", WITHOUT_LAB, here, elsewhere]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    assert lines[0] == "iokr.apps.links.baselines.naive"
+    assert lines[0] == "iokr.apps.links.baselines"
     assert lines[1].startswith(str(elsewhere)) and "KernelCCA" in lines[1] and "pip install iokr-lab" in lines[1]
     assert len(lines) == 2
 

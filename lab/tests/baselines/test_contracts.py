@@ -1,6 +1,6 @@
 """What holds of every rival: parameters, copies, refusals, libraries.
 
-Tests of `iokr.apps.links.baselines.base`.
+Tests of `iokr.apps.links.baselines`.
 """
 
 import pickle

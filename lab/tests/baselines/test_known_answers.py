@@ -1,8 +1,7 @@
 """Each rival on a case whose answer is known, and its formula against a slow one.
 
 Tests of `iokr_lab.baselines.cca`, `iokr_lab.baselines.em`, `iokr_lab.baselines.local`, `iokr_lab.baselines.metric`,
-`iokr.apps.links.baselines.naive`,
-`iokr.apps.links.baselines.pkmr` and `iokr_lab.baselines.tppk`.
+`iokr.apps.links.baselines` and `iokr_lab.baselines.tppk`.
 """
 
 import itertools

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iokr.apps.links.baselines import PKMR, Naive
-from iokr.apps.links.defaults import ALPHAS, NEIGHBORS, STRENGTHS, WIDTHS
+from iokr.apps.links.settings import ALPHAS, NEIGHBORS, STRENGTHS, WIDTHS
 from iokr.apps.report import INK, MUTED, OURS, THEIRS, Figure, Report, Spread, Table, Text, draw_network, plot, run_info
 from iokr.apps.report.figures import Canvas
 from iokr.apps.report.progress import Progress, silent
@@ -69,7 +69,8 @@ def run(*, seed: int = 0, repeat: int | None = None, progress: Progress = silent
         draw = _Draw.of(network, np.random.default_rng([seed, r]))
         for name, model in _models(draw):
             progress(n_models * r + len(draw.models), total, f"{name}, labelled set {r + 1} of {repeat}")
-            draw.add(name, model)
+            draw.models[name] = model
+            draw.scores[name] = draw.fit(model)
         draw.scores[ANGLE] = _cosines(draw.scores[SEMI])
         draws.append(draw)
     progress(total - 1, total, "drawing the page")
@@ -136,20 +137,16 @@ class _Draw:
         """Links between labelled nodes."""
         return self.linked[np.ix_(self.labeled, self.labeled)].astype(float)
 
-    def add(self, name: str, model: Any) -> None:
-        """Fit a model and store its scores."""
-        self.models[name] = model.fit(self.network.X, self.graph, labeled=self.labeled)
-        self.scores[name] = np.asarray(model.decision_function())
-
-    def metrics(self, name: str, where: NDArray[np.bool_] | None = None) -> dict[str, float]:
-        """AUC-ROC, AUC-PR and others of a method."""
-        return pair_metrics(self.linked, self.scores[name], where=self.evaluated if where is None else where)
-
-    def held_out_roc(self, model: Any) -> float:
-        """AUC-ROC in percent of a model on the evaluated pairs."""
+    def fit(self, model: Any) -> Matrix:
+        """Fit a model to the links between labelled nodes; the scores of all pairs."""
         model.fit(self.network.X, self.graph, labeled=self.labeled)
-        scores = np.asarray(model.decision_function())
-        return 100 * pair_metrics(self.linked, scores, where=self.evaluated)["roc_auc"]
+        return np.asarray(model.decision_function())
+
+    def metrics(self, scores: Matrix, where: str = "evaluated") -> dict[str, float]:
+        """AUC-ROC, AUC-PR and others of scores, on some of the pairs with a new node."""
+        one, other = self.new[:, None], self.new[None, :]
+        pairs = {"evaluated": one | other, "labelled–new": one ^ other, "new–new": one & other}
+        return pair_metrics(self.linked, scores, where=pairs[where])
 
 
 def _models(draw: _Draw) -> Iterator[tuple[str, Any]]:
@@ -186,34 +183,26 @@ def _cosines(S: Matrix) -> Matrix:
 
 
 def _percent(draws: list[_Draw], name: str, measure: str, where: str = "evaluated") -> Spread:
-    def pairs(draw: _Draw) -> NDArray[np.bool_]:
-        one, other = draw.new[:, None], draw.new[None, :]
-        return {"evaluated": one | other, "labelled–new": one ^ other, "new–new": one & other}[where]
-
-    return Spread.of([100 * draw.metrics(name, pairs(draw))[measure] for draw in draws], digits=1)
+    return Spread.of([100 * draw.metrics(draw.scores[name], where)[measure] for draw in draws], digits=1)
 
 
 def _ceiling(draw: _Draw) -> float:
     """AUC-PR in percent of a ranking by the true distances."""
     squares = ((draw.network.positions[:, None, :] - draw.network.positions[None, :, :]) ** 2).sum(axis=2)
-    return 100 * pair_metrics(draw.linked, -squares, where=draw.evaluated)["average_precision"]
-
-
-def _prevalence(draws: list[_Draw]) -> float:
-    return float(np.mean([100 * draw.metrics(GAUSSIAN)["prevalence"] for draw in draws]))
+    return 100 * draw.metrics(-squares)["average_precision"]
 
 
 def _table(draws: list[_Draw]) -> Table:
-    prevalence = _prevalence(draws)
+    prevalence = _percent(draws, GAUSSIAN, "prevalence").mean
     rows = []
     for name in STYLES:
-        pr = _percent(draws, name, "average_precision")
+        precision = _percent(draws, name, "average_precision")
         rows.append(
             {
                 "method": name,
                 "AUC-ROC %": _percent(draws, name, "roc_auc"),
-                "AUC-PR %": pr,
-                "times prevalence": round(pr.mean / prevalence, 1),
+                "AUC-PR %": precision,
+                "times prevalence": round(precision.mean / prevalence, 1),
             }
         )
     n, known = len(draws[0].new), len(draws[0].labeled)
@@ -303,7 +292,7 @@ def _predicted_figure(draw: _Draw) -> Figure:
         stressed=~draw.new,
         caption=f"The predicted network, nodes in the same places: the {top} best pairs, as many as the density among "
         f"labelled nodes suggests. {100 * right.mean():.0f} % of them are links (random pairs: "
-        f"{100 * draw.metrics(SEMI)['prevalence']:.1f} %), {100 * same:.0f} % are within a community.",
+        f"{100 * draw.metrics(draw.scores[SEMI])['prevalence']:.1f} %), {100 * same:.0f} % are within a community.",
     )
 
 
@@ -311,7 +300,7 @@ def _curve_figures(draw: _Draw) -> tuple[Figure, Figure]:
     pairs = np.triu(draw.evaluated, k=1)
     curves = {name: Curves.of(draw.linked[pairs], draw.scores[name][pairs]) for name in STYLES}
     top = max(100 * curve.precision[GRID > 0.02].max() for curve in curves.values())  # the first pairs are few
-    guessing = 100 * draw.metrics(SEMI)["prevalence"]
+    guessing = 100 * draw.metrics(draw.scores[SEMI])["prevalence"]
     return ranking_figures(curves, STYLES, prevalence=guessing, top=1.2 * top, height=4.6)
 
 
@@ -321,7 +310,10 @@ def _path(draw: _Draw) -> tuple[Matrix, list[float]]:
     kernel, manifold_weight, _ = chosen.best_index_
     manifold = Laplacian(chosen.manifold_weight_, n_neighbors=NEIGHBORS)
     gamma = RBF(chosen.kernel_.gamma)
-    held_out = [draw.held_out_roc(LinkPredictor(gamma, alpha=alpha, manifold=manifold)) for alpha in ALPHAS]
+    held_out = []
+    for alpha in ALPHAS:
+        scores = draw.fit(LinkPredictor(gamma, alpha=alpha, manifold=manifold))
+        held_out.append(100 * draw.metrics(scores)["roc_auc"])
     return 100 * np.asarray(chosen.scores_)[kernel, manifold_weight], held_out
 
 

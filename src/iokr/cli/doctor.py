@@ -3,8 +3,11 @@
 import os
 import platform
 import sys
-from importlib import metadata, util
+from collections.abc import Callable, Sequence
+from importlib import metadata
 from pathlib import Path
+
+from threadpoolctl import threadpool_info
 
 from iokr.cli.shared import FormatOption, Verbose, print_tables
 
@@ -18,19 +21,20 @@ _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS
 
 def doctor(format: FormatOption = None, verbose: Verbose = False) -> None:
     """Print versions, devices, threads, memory and the data folder."""
-    from iokr.apps.report import Table
+    from iokr.apps.report import Table, usable_cores
 
+    torch, torch_memory = _devices(_torch)
+    cupy, cupy_memory = _devices(_cupy)
     sections = {
         "Versions": _versions(),
-        "Devices": _devices(),
+        "Devices": {"cpu": f"{usable_cores()} of {os.cpu_count()} cores usable", "torch": torch, "cupy": cupy},
         "Linear algebra": _linear_algebra(),
-        "Memory": _memory(),
+        "Memory": _memory(torch_memory or cupy_memory),
         "Data": _data(),
     }
-    tables = [
-        Table(title, [{"item": item, "found": found} for item, found in rows.items()])
-        for title, rows in sections.items()
-    ]
+    tables = []
+    for title, rows in sections.items():
+        tables.append(Table(title, [{"item": item, "found": found} for item, found in rows.items()]))
     print_tables(tables, format)
 
 
@@ -44,42 +48,35 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def _devices() -> dict[str, str]:
-    """Processors, and the accelerators that torch and CuPy find."""
-    from iokr.apps.report import usable_cores
-
-    return {"cpu": f"{usable_cores()} of {os.cpu_count()} cores usable", "torch": _torch(), "cupy": _cupy()}
-
-
-def _torch() -> str:
-    if util.find_spec("torch") is None:
-        return "not installed"
+def _devices(find: Callable[[], tuple[list[str], list[int]]]) -> tuple[str, list[int]]:
+    """The names of the GPUs that a library finds, and their free bytes."""
     try:
-        import torch
-
-        names = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+        names, free = find()
+    except ModuleNotFoundError:
+        return "not installed", []
     except (ImportError, OSError, RuntimeError) as error:
-        return f"does not start: {error}"
-    return ", ".join(names) or "cpu only"
+        return f"does not start: {error}", []
+    return ", ".join(names) or "no GPU", free
 
 
-def _cupy() -> str:
-    if util.find_spec("cupy") is None:
-        return "not installed"
-    try:
-        import cupy
+def _torch() -> tuple[list[str], list[int]]:
+    from torch import cuda
 
-        runtime = cupy.cuda.runtime
-        names = [runtime.getDeviceProperties(i)["name"].decode() for i in range(runtime.getDeviceCount())]
-    except (ImportError, OSError, RuntimeError) as error:
-        return f"does not start: {error}"
-    return ", ".join(names) or "no device"
+    devices = range(cuda.device_count())
+    return [cuda.get_device_name(i) for i in devices], [cuda.mem_get_info(i)[0] for i in devices]
+
+
+def _cupy() -> tuple[list[str], list[int]]:
+    from cupy import cuda
+
+    devices = range(cuda.runtime.getDeviceCount())
+    names = [cuda.runtime.getDeviceProperties(i)["name"].decode() for i in devices]
+    return names, [cuda.Device(i).mem_info[0] for i in devices]
 
 
 def _linear_algebra() -> dict[str, str]:
     """The BLAS libraries that NumPy and SciPy have loaded, and their threads."""
     import scipy.linalg  # noqa: F401  (loads its own copy of BLAS)
-    from threadpoolctl import threadpool_info
 
     found = {}
     for pool in threadpool_info():
@@ -90,49 +87,30 @@ def _linear_algebra() -> dict[str, str]:
     return {**found, "limits set": ", ".join(limits) or "none"}
 
 
-def _memory() -> dict[str, str]:
+def _memory(devices: Sequence[int]) -> dict[str, str]:
+    """Free memory of the machine and of its GPUs, and the largest fit with a full matrix."""
     from iokr._system.memory import available_memory, container_limit, human_bytes, largest_exact
 
-    def words(n: int | None, otherwise: str) -> str:
-        return otherwise if n is None else human_bytes(n)
-
+    limit = container_limit()
     free = available_memory()
     found = {
-        "machine": words(_physical_memory(), "unknown"),
-        "left by the container's limit": words(container_limit(), "no limit"),
-        "available to a fit": words(free, "unknown"),
+        "machine": _physical_memory(),
+        "left by the container's limit": "no limit" if limit is None else human_bytes(limit),
+        "available to a fit": "unknown" if free is None else human_bytes(free),
         "largest exact fit": "unknown" if free is None else f"n = {largest_exact(free)}",
     }
-    for name, device_free in _device_memory().items():
-        found[f"free on {name}"] = f"{human_bytes(device_free)}, largest exact fit n = {largest_exact(device_free)}"
+    for i, size in enumerate(devices):
+        found[f"free on cuda:{i}"] = f"{human_bytes(size)}, largest exact fit n = {largest_exact(size)}"
     return found
 
 
-def _device_memory() -> dict[str, int]:
-    """Free bytes of every CUDA device that torch or CuPy finds."""
-    if util.find_spec("torch") is not None:
-        try:
-            import torch
+def _physical_memory() -> str:
+    from iokr._system.memory import human_bytes
 
-            return {f"cuda:{i}": torch.cuda.mem_get_info(i)[0] for i in range(torch.cuda.device_count())}
-        except (ImportError, OSError, RuntimeError):
-            return {}
-    if util.find_spec("cupy") is not None:
-        try:
-            import cupy
-
-            devices = [cupy.cuda.Device(i) for i in range(cupy.cuda.runtime.getDeviceCount())]
-            return {f"cuda:{device.id}": device.mem_info[0] for device in devices}
-        except (ImportError, OSError, RuntimeError):
-            return {}
-    return {}
-
-
-def _physical_memory() -> int | None:
     try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        return human_bytes(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, ValueError, OSError):
-        return None
+        return "unknown"
 
 
 def _data() -> dict[str, str]:
@@ -140,12 +118,12 @@ def _data() -> dict[str, str]:
     from iokr._system.memory import human_bytes
     from iokr.datasets import data_files, data_home
 
-    def state(name: str) -> str:
-        files = data_files(name)
-        return f"{len(files)} file{'s' if len(files) != 1 else ''}, {human_bytes(sum(f.stat().st_size for f in files))}"
-
     home = data_home()
     origin = "IOKR_DATA" if os.environ.get("IOKR_DATA") else "default; set IOKR_DATA for another"
-    folder = f"{home} ({origin}{'' if home.is_dir() else '; does not exist'})"
-    names = sorted(path.name for path in home.iterdir() if path.is_dir()) if home.is_dir() else []
-    return {"folder": folder, **{name: state(name) for name in names}}
+    if not home.is_dir():
+        return {"folder": f"{home} ({origin}; does not exist)"}
+    found = {"folder": f"{home} ({origin})"}
+    for name in sorted(path.name for path in home.iterdir() if path.is_dir()):
+        sizes = [file.stat().st_size for file in data_files(name)]
+        found[name] = f"{len(sizes)} file{'s' if len(sizes) != 1 else ''}, {human_bytes(sum(sizes))}"
+    return found

@@ -1,6 +1,5 @@
 """Groups of commands: options of one value are given once, and control characters in messages are escaped."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -55,27 +54,5 @@ def _legible() -> Iterator[None]:
     except Exception as error:  # the class of usage errors depends on the version of typer
         message = getattr(error, "message", None)
         if isinstance(message, str) and hasattr(error, "exit_code"):
-            error.message = printable(_with_name_here(message))  # type: ignore[attr-defined]  # checked above
+            error.message = printable(message.replace("Value error, ", ""))  # type: ignore[attr-defined]  # checked above
         raise
-
-
-_NAMES_HERE = {
-    "rbf": "gaussian",
-    "linkpredictor": "iokr",
-    "pairmodel": "pairs",
-    "pairlinkpredictor": "pairs",
-    "linkstack": "stack",
-    "aligned": "alignf",
-}
-
-
-def _with_name_here(message: str) -> str:
-    """The message, with the option's word for a class of the library."""
-    message = message.replace("Value error, ", "")
-    if " is called " in message:  # added by a group inside this group
-        return message
-    found = re.fullmatch(r"(.*?)'(\w+)(?:\(.*\))?' is not one of (.*?)\.?", message)
-    name = _NAMES_HERE.get(found[2].lower(), "") if found else ""
-    if not found or f"'{name}'" not in found[3]:
-        return message
-    return f"{message.rstrip('.')}; {found[2]} is called {name} here."

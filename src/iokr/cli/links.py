@@ -4,37 +4,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from threadpoolctl import threadpool_limits
 
 from iokr.cli.group import Commands
-from iokr.cli.links_options import (
-    Edges,
-    Kernels,
-    SearchAll,
-    Threads,
-    arguments,
-    check_usage,
-    fitting,
-    input_files,
-    limited,
-    reading,
-    with_options,
-)
+from iokr.cli.links_options import Edges, Kernels, SearchAll, Threads, check_usage, fitting, input_files, reading
 from iokr.cli.shared import (
+    Folder,
     Force,
+    ForceModel,
     FormatOption,
-    Output,
+    ModelFile,
     Quiet,
     Seed,
     SpreadsheetSafe,
     Verbose,
+    arguments,
     command_line,
     guarded,
     new_file,
     perform,
     say,
+    with_options,
 )
 
 if TYPE_CHECKING:
+    from iokr.apps.links import LinkData
     from iokr.apps.report import Report
     from iokr.apps.report.progress import Progress
 
@@ -62,7 +56,7 @@ def cv(
     kernels: Kernels = None,
     threads: Threads = None,
     folds: Annotated[int, typer.Option("--folds", min=2, help="Number of folds of nodes.")] = 5,
-    output: Output = Path("iokr-links-cv"),
+    output: Folder = Path("iokr-links-cv"),
     force: Force = False,
     spreadsheet_safe: SpreadsheetSafe = False,
     seed: Seed = 0,
@@ -80,13 +74,12 @@ def cv(
     def run(progress: "Progress") -> "Report":
         from iokr.apps import links
 
-        progress(0, 1, READING)
-        data = links.read(edges=edges, kernels=kernels or None, **arguments(context, reading))
+        data = _read(context, progress)
         scores = links.cross_validate(data, folds=folds, seed=seed, progress=progress, **arguments(context, fitting))
         progress(1, 1, "drawing the page")
         return scores.report(spreadsheet_safe=spreadsheet_safe)
 
-    with limited(threads):
+    with threadpool_limits(threads):
         perform(context, run, output, more=CV_FILES)
 
 
@@ -98,10 +91,8 @@ def train(
     edges: Edges,
     search_all: SearchAll = False,
     threads: Threads = None,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="File for the model.")] = Path(
-        "model.safetensors"
-    ),
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an earlier model.")] = False,
+    output: ModelFile = Path("model.safetensors"),
+    force: ForceModel = False,
     seed: Seed = 0,
     format: FormatOption = None,
     quiet: Quiet = False,
@@ -117,14 +108,13 @@ def train(
     def run(progress: "Progress") -> "Report":
         from iokr.apps import links
 
-        progress(0, 1, READING)
-        data = links.read(edges=edges, **arguments(context, reading))
+        data = _read(context, progress)
         model = links.fit(data, seed=seed, progress=progress, search_all=search_all, **arguments(context, fitting))
         progress(1, 1, "writing the model")
         links.save(model, output, provenance={"command": command_line()})
         return model.report()
 
-    with new_file(output, force=force, inputs=input_files(context)), limited(threads):
+    with new_file(output, force=force, inputs=input_files(context)), threadpool_limits(threads):
         perform(context, run, None)
     say(f"\nwrote {output}", quiet=quiet)
 
@@ -154,7 +144,7 @@ def predict(
             "--between", metavar="FILE FILE", help="Only pairs of a node in one list and a node in the other."
         ),
     ] = None,
-    output: Output = Path("iokr-links"),
+    output: Folder = Path("iokr-links"),
     force: Force = False,
     spreadsheet_safe: SpreadsheetSafe = False,
     seed: Seed = 0,
@@ -177,22 +167,25 @@ def predict(
     def run(progress: "Progress") -> "Report":
         from iokr.apps import links
 
-        progress(0, 1, READING)
-        selection: dict[str, Any] = {
-            "top": top,
-            "partners_of": partners_of,
-            "between": between,
-            "seed": seed,
-            "progress": progress,
-        }
+        selection: dict[str, Any] = {name: context.params[name] for name in ("top", "partners_of", "between", "seed")}
         if model is not None:
+            progress(0, 1, READING)
             nodes: dict[str, Any] = {name: context.params[name] or None for name in ("nodes", "partners", "ids")}
-            result = links.predict(links.load(model), **nodes, **selection)
+            result = links.predict(links.load(model), **nodes, **selection, progress=progress)
         else:
-            data = links.read(edges=edges, kernels=kernels or None, **arguments(context, reading))
-            result = links.predict(data, search_all=search_all, **selection, **arguments(context, fitting))
+            options = {**selection, **arguments(context, fitting), "search_all": search_all}
+            result = links.predict(_read(context, progress), **options, progress=progress)
         progress(1, 1, "drawing the page")
         return result.report(spreadsheet_safe=spreadsheet_safe)
 
-    with limited(threads):
+    with threadpool_limits(threads):
         perform(context, run, output, more=PREDICT_FILES)
+
+
+def _read(context: typer.Context, progress: "Progress") -> "LinkData":
+    """The network of --nodes, or --kernel, and --edges."""
+    from iokr.apps import links
+
+    progress(0, 1, READING)
+    kernels = context.params.get("kernels") or None
+    return links.read(edges=context.params["edges"], kernels=kernels, **arguments(context, reading))

@@ -3,60 +3,31 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from iokr._system.files import write_atomically
 from iokr.apps import msms as app
 from iokr.cli.group import Commands
-from iokr.cli.msms_options import (
-    Adduct,
-    Annotations,
-    Calibration,
-    Candidates,
-    Combine,
-    CombineOption,
-    Database,
-    Delta,
-    Fingerprints,
-    Folds,
-    FoldsFrom,
-    Format,
-    FormatOption,
-    Group,
-    GroupOption,
-    Inputs,
-    IonModeOption,
-    KernelPpm,
-    Kernels,
-    KernelsOption,
-    Match,
-    MatchOption,
-    Memory,
-    Method,
-    MethodOption,
-    MinIntensity,
-    MinPeaks,
-    Own,
-    OwnOption,
-    Pages,
-    Ppm,
-    Similarity,
-    Unlabeled,
-)
+from iokr.cli.msms_options import Delta, FormatOption, Group, Inputs, Own, learning, matching, reading
 from iokr.cli.shared import (
+    Folder,
     Force,
+    ForceModel,
+    ModelFile,
     Quiet,
     Seed,
     SpreadsheetSafe,
     Verbose,
+    arguments,
     command_line,
     guarded,
     new_file,
     perform,
     print_tables,
     say,
+    with_options,
 )
 from iokr.cli.signals import closing_words
 
@@ -73,51 +44,30 @@ msms = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-READING = ("annotations", "ion_mode", "min_peaks", "min_intensity")
-MATCHING = ("candidates", "database", "match", "ppm", "adduct")
-LEARNING = (
-    *("fingerprints", "kernels", "combine", "method", "kernel_ppm", "folds", "folds_from", "similarity"),
-    *("unlabeled", "seed"),
-)
-
 
 @msms.command("train")
 @guarded
+@with_options(reading, matching, learning)
 def train(
     context: typer.Context,
     spectra: Inputs,
-    annotations: Annotations = None,
-    candidates: Candidates = None,
-    database: Database = None,
-    match: MatchOption = Match.formula,
-    ppm: Ppm = 10.0,
-    adduct: Adduct = None,
-    fingerprints: Fingerprints = "maccs,morgan2,rdkit6",
-    kernels: KernelsOption = Kernels.both,
-    combine: CombineOption = Combine.mean,
-    method: MethodOption = Method.reverse,
-    kernel_ppm: KernelPpm = 5.0,
-    folds: Folds = 5,
-    folds_from: FoldsFrom = None,
-    group: GroupOption = Group.inchikey14,
-    similarity: Similarity = 0.7,
+    folds: Annotated[
+        int, typer.Option("--folds", min=0, help="Folds over molecules; 0 trains without calibration.")
+    ] = 5,
+    group: Annotated[
+        Literal["inchikey14", "scaffold", "similarity"],
+        typer.Option("--group", help="Groups that folds keep together."),
+    ] = "inchikey14",
     calibration: Annotated[
-        Calibration, typer.Option("--calibration", help="Out of fold, or on a held-out fifth of the molecules (split).")
-    ] = Calibration.folds,
-    unlabeled: Unlabeled = None,
+        Literal["folds", "split"],
+        typer.Option("--calibration", help="Out of fold, or on a held-out fifth of the molecules (split)."),
+    ] = "folds",
     store_factor: Annotated[
         bool,
         typer.Option("--store-factor", help="Store the fitted matrices, 16 n² bytes: the model loads without a fit."),
     ] = False,
-    ion_mode: IonModeOption = None,
-    min_peaks: MinPeaks = 3,
-    min_intensity: MinIntensity = 0.001,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Model file.")] = Path(
-        "model.safetensors"
-    ),
-    memory: Memory = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an earlier model.")] = False,
-    seed: Seed = 0,
+    output: ModelFile = Path("model.safetensors"),
+    force: ForceModel = False,
     format: FormatOption = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -134,8 +84,10 @@ def train(
         nonlocal rejected_text
         model = app.train(
             _read(context, progress),
-            **_chosen(context, *MATCHING, *LEARNING, "group", "calibration"),
-            memory=_bytes(memory),
+            **arguments(context, matching, learning),
+            folds=folds,
+            group=group,
+            calibration=calibration,
             cache=app.cache_file(),
             checkpoint=checkpoint,
             progress=progress,
@@ -146,7 +98,8 @@ def train(
         rejected_text = str(model.training.files["rejected.tsv"])
         return model.training
 
-    inputs = [*spectra, *(path for path in (annotations, candidates, database) if path is not None)]
+    given = [context.params[name] for name in ("annotations", "candidates", "database")]
+    inputs = [*spectra, *(path for path in given if path is not None)]
     with (
         new_file(output, rejected, force=force, inputs=inputs),
         _checkpoint(output, "folds") as checkpoint,
@@ -158,7 +111,7 @@ def train(
             say(f"records that were left out or changed are listed in {rejected}", quiet=quiet)
         else:
             rejected.unlink(missing_ok=True)  # of an earlier model
-    if not folds or (candidates is None and database is None):
+    if not folds or given[1:] == [None, None]:
         say(
             "iokr: no candidates, so the model is not calibrated: it gives no probabilities and no prediction sets.",
             quiet=quiet,
@@ -168,30 +121,20 @@ def train(
 
 @msms.command("identify")
 @guarded
+@with_options(reading, matching)
 def identify(
     context: typer.Context,
     spectra: Inputs,
     model: Annotated[Path, typer.Option("-m", "--model", metavar="FILE", help="Model file of `iokr msms train`.")],
-    annotations: Annotations = None,
-    candidates: Candidates = None,
-    database: Database = None,
-    match: MatchOption = Match.formula,
-    ppm: Ppm = 10.0,
-    adduct: Adduct = None,
     top: Annotated[int, typer.Option("--top", min=1, help="Number of candidates listed for each spectrum.")] = 20,
     delta: Delta = 0.1,
-    own: OwnOption = Own.leave_out,
+    own: Own = "leave-out",
     write_fingerprints: Annotated[
         bool, typer.Option("--write-fingerprints", help="Write predicted fingerprints to fingerprints.npz.")
     ] = False,
     sirius_columns: Annotated[bool, typer.Option("--sirius-columns", help="Name columns as SIRIUS does.")] = False,
-    pages: Pages = 20,
-    ion_mode: IonModeOption = None,
-    min_peaks: MinPeaks = 3,
-    min_intensity: MinIntensity = 0.001,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder for the results.")] = Path(
-        "iokr-msms"
-    ),
+    pages: Annotated[int, typer.Option("--pages", min=0, help="Number of spectra drawn on the page.")] = 20,
+    output: Folder = Path("iokr-msms"),
     force: Force = False,
     spreadsheet_safe: SpreadsheetSafe = False,
     format: FormatOption = None,
@@ -203,23 +146,30 @@ def identify(
     Writes candidates.tsv, spectra.tsv (the best candidate of each spectrum), rejected.tsv, metrics.json, run.json and
     report.html. An interrupted run continues from its finished spectra.
     """
-    suffix = str(format or "tsv")
+    suffix = format or "tsv"
 
     def run(progress: "Progress") -> "Report":
         result = app.identify(
             model,
             _read(context, progress),
-            **_chosen(context, *MATCHING, "top", "delta", "own"),
+            **arguments(context, matching),
+            top=top,
+            delta=delta,
+            own=own,
             cache=app.cache_file(),
             checkpoint=checkpoint,
             progress=progress,
         )
         progress(1, 1, "drawing the page")
         return result.page(
-            **_chosen(context, "pages", "sirius_columns", "write_fingerprints", "spreadsheet_safe"), format=suffix
+            pages=pages,
+            format=suffix,
+            sirius_columns=sirius_columns,
+            write_fingerprints=write_fingerprints,
+            spreadsheet_safe=spreadsheet_safe,
         )
 
-    if format == Format.parquet:  # of the two tables; other files and what is printed have no such format
+    if format == "parquet":  # of the two tables; other files and what is printed have no such format
         context.params["format"] = None
     files = (f"candidates.{suffix}", f"spectra.{suffix}", "rejected.tsv", "fingerprints.npz")
     with _checkpoint(output, "spectra") as checkpoint:
@@ -228,17 +178,12 @@ def identify(
 
 @msms.command("evaluate")
 @guarded
+@with_options(reading, matching, learning)
 def evaluate(
     context: typer.Context,
     spectra: Annotated[
         list[Path] | None, typer.Option("-i", "--input", metavar="FILE", help="Spectra with structures; repeatable.")
     ] = None,
-    annotations: Annotations = None,
-    candidates: Candidates = None,
-    database: Database = None,
-    match: MatchOption = Match.formula,
-    ppm: Ppm = 10.0,
-    adduct: Adduct = None,
     results: Annotated[
         Path | None, typer.Option("--results", help="Evaluate this table of ranked candidates instead.")
     ] = None,
@@ -248,33 +193,18 @@ def evaluate(
     baselines: Annotated[
         bool, typer.Option("--baselines/--no-baselines", help="Also evaluate library search and other baselines.")
     ] = True,
-    fingerprints: Fingerprints = "maccs,morgan2,rdkit6",
-    kernels: KernelsOption = Kernels.both,
-    combine: CombineOption = Combine.mean,
-    method: MethodOption = Method.reverse,
-    kernel_ppm: KernelPpm = 5.0,
     folds: Annotated[int, typer.Option("--folds", min=2, help="Folds over molecules.")] = 5,
-    folds_from: FoldsFrom = None,
     groups: Annotated[
         list[Group] | None, typer.Option("--group", help="Evaluate also with folds over larger groups; repeatable.")
     ] = None,
-    similarity: Similarity = 0.7,
-    unlabeled: Unlabeled = None,
-    own: OwnOption = Own.leave_out,
+    own: Own = "leave-out",
     delta: Delta = 0.1,
     pages: Annotated[
         int, typer.Option("--pages", min=0, help="Number of queries drawn on the page: those with the worst ranks.")
     ] = 20,
-    ion_mode: IonModeOption = None,
-    min_peaks: MinPeaks = 3,
-    min_intensity: MinIntensity = 0.001,
-    memory: Memory = None,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder for the results.")] = Path(
-        "iokr-msms-evaluate"
-    ),
+    output: Folder = Path("iokr-msms-evaluate"),
     force: Force = False,
     spreadsheet_safe: SpreadsheetSafe = False,
-    seed: Seed = 0,
     format: FormatOption = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -295,15 +225,18 @@ def evaluate(
     def run(progress: "Progress") -> "Report":
         result = app.evaluate(
             _read(context, progress),
-            **_chosen(context, *MATCHING, *LEARNING, "baselines", "own", "delta"),
+            **arguments(context, matching, learning),
+            baselines=baselines,
+            folds=folds,
             groups=[str(group) for group in groups or []],
-            memory=_bytes(memory),
+            own=own,
+            delta=delta,
             cache=app.cache_file(),
             checkpoint=checkpoint,
             progress=progress,
         )
         progress(1, 1, "drawing the page")
-        return result.page(**_chosen(context, "pages", "spreadsheet_safe"))
+        return result.page(pages=pages, spreadsheet_safe=spreadsheet_safe)
 
     with _checkpoint(output, "folds") as checkpoint:
         perform(context, run, output, more=("queries.tsv", "rejected.tsv"))
@@ -313,9 +246,7 @@ def evaluate(
 @guarded
 def demo(
     context: typer.Context,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder for the results.")] = Path(
-        "iokr-msms-demo"
-    ),
+    output: Folder = Path("iokr-msms-demo"),
     force: Force = False,
     seed: Seed = 0,
     format: FormatOption = None,
@@ -349,17 +280,10 @@ def demo(
     say(evaluated.summary, quiet=quiet)
 
 
-def _chosen(context: typer.Context, *names: str) -> dict[str, Any]:
-    """Options by name: the values of enumerations as text, None for a repeatable option that is not given."""
-    values = {name: context.params[name] for name in names}
-    plain = {name: str(value) if isinstance(value, str) else value for name, value in values.items()}
-    return {name: None if value in ([], ()) else value for name, value in plain.items()}
-
-
 def _read(context: typer.Context, progress: "Progress") -> Any:
     """The spectra of --input."""
     progress(0, 1, "reading spectra")
-    return app.read_spectra(context.params["spectra"], **_chosen(context, *READING))
+    return app.read_spectra(context.params["spectra"], **arguments(context, reading))
 
 
 @contextmanager
@@ -377,18 +301,3 @@ def _checkpoint(result: Path, what: str) -> "Iterator[app.Checkpoint]":
     with closing_words(words):
         yield parts
     parts.remove()
-
-
-def _bytes(size: str | None) -> float | None:
-    """4GB, 500MB, 1.5e9."""
-    if size is None:
-        return None
-    text = size.strip().upper().removesuffix("B")
-    unit = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}.get(text[-1:], 1.0)
-    try:
-        value = float(text.rstrip("KMGT")) * unit
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise typer.BadParameter(f"{size!r} is not a size; give one such as 4GB or 500MB.", param_hint="--memory")
-    return value

@@ -1,106 +1,38 @@
-"""The options that the commands on spectra share."""
+"""Options of `iokr msms`, and the arguments of `iokr.apps.msms` that they are."""
 
 import enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-__all__ = [
-    "Adduct",
-    "Annotations",
-    "Calibration",
-    "Candidates",
-    "Combine",
-    "CombineOption",
-    "Database",
-    "Delta",
-    "Fingerprints",
-    "Folds",
-    "FoldsFrom",
-    "Format",
-    "FormatOption",
-    "Group",
-    "GroupOption",
-    "Inputs",
-    "IonMode",
-    "IonModeOption",
-    "KernelPpm",
-    "Kernels",
-    "KernelsOption",
-    "Match",
-    "MatchOption",
-    "Memory",
-    "Method",
-    "MethodOption",
-    "MinIntensity",
-    "MinPeaks",
-    "Own",
-    "OwnOption",
-    "Pages",
-    "Ppm",
-    "Similarity",
-    "Unlabeled",
-]
+from iokr.cli.shared import Seed
 
-Kernels = enum.StrEnum("Kernels", [("both", "peaks,losses"), ("peaks", "peaks"), ("losses", "losses"), ("six", "six")])
-Combine = enum.StrEnum("Combine", ["mean", "alignf", "align"])
-Method = enum.StrEnum("Method", ["reverse", "forward", "fusion"])
-Group = enum.StrEnum("Group", ["inchikey14", "scaffold", "similarity"])
-Calibration = enum.StrEnum("Calibration", ["folds", "split"])
-Own = enum.StrEnum("Own", [("leave_out", "leave-out"), ("count", "count"), ("exclude", "exclude")])
-Match = enum.StrEnum("Match", ["formula", "mass"])
-IonMode = enum.StrEnum("IonMode", ["positive", "negative"])
-Format = enum.StrEnum("Format", ["tsv", "csv", "json", "parquet"])
+__all__ = ["Delta", "FormatOption", "Group", "Inputs", "Own", "learning", "matching", "reading"]
+
+
+def _bytes(size: str | None) -> float | None:
+    """4GB, 500MB, 1.5e9."""
+    if size is None:
+        return None
+    text = size.strip().upper().removesuffix("B")
+    unit = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}.get(text[-1:], 1.0)
+    try:
+        value = float(text.rstrip("KMGT")) * unit
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise typer.BadParameter(f"{size!r} is not a size; give one such as 4GB or 500MB.")
+    return value
+
+
+Group = enum.StrEnum("Group", ["inchikey14", "scaffold", "similarity"])  # of a repeatable option
 
 Inputs = Annotated[
     list[Path], typer.Option("-i", "--input", metavar="FILE", help="Spectra: MGF, MSP, mzML or a table; repeatable.")
 ]
-Annotations = Annotated[
-    Path | None,
-    typer.Option("--annotations", metavar="FILE", help="Table with more metadata of the spectra, joined by id."),
-]
-Fingerprints = Annotated[
-    str, typer.Option("--fingerprints", help="Of maccs, morgan2, morgan3, rdkit6, atompair; comma-separated.")
-]
-KernelsOption = Annotated[
-    Kernels, typer.Option("--kernels", help="Kernels on spectra; six needs the formula of every spectrum.")
-]
-CombineOption = Annotated[Combine, typer.Option("--combine", help="Weights of the kernels: equal, or by alignment.")]
-MethodOption = Annotated[
-    Method, typer.Option("--model", help="Maps molecules to spectra, spectra to molecules, or both.")
-]
-KernelPpm = Annotated[float, typer.Option("--kernel-ppm", min=0.0, help="Peak width in the kernels, in ppm.")]
-Folds = Annotated[int, typer.Option("--folds", min=0, help="Folds over molecules; 0 trains without calibration.")]
-FoldsFrom = Annotated[
-    str | None, typer.Option("--folds-from", metavar="COLUMN", help="Metadata field with the fold of each spectrum.")
-]
-GroupOption = Annotated[Group, typer.Option("--group", help="Groups that folds keep together.")]
-Similarity = Annotated[
-    float, typer.Option("--similarity", min=0.0, max=1.0, help="Tanimoto threshold of --group similarity.")
-]
-Candidates = Annotated[
-    Path | None,
-    typer.Option(
-        "--candidates", metavar="FILE", help="Candidates of each spectrum: columns spectrum_id, smiles; or JSON."
-    ),
-]
-Database = Annotated[
-    Path | None,
-    typer.Option("--database", metavar="FILE", help="Molecules from which candidates are taken: table, SDF, SMI."),
-]
-MatchOption = Annotated[
-    Match, typer.Option("--match", help="Match the molecules of the database by formula or by mass.")
-]
-Ppm = Annotated[float, typer.Option("--ppm", min=0.0, help="Mass window of --match mass, in ppm.")]
-Adduct = Annotated[str | None, typer.Option("--adduct", help="Default adduct, such as '[M+H]+'; for --match mass.")]
-IonModeOption = Annotated[IonMode | None, typer.Option("--ion-mode", help="Use the spectra of this mode only.")]
-MinPeaks = Annotated[int, typer.Option("--min-peaks", min=1, help="Minimum number of peaks of a spectrum.")]
-MinIntensity = Annotated[
-    float, typer.Option("--min-intensity", min=0.0, help="Minimum intensity of a peak, relative to the largest.")
-]
-OwnOption = Annotated[
-    Own,
+Own = Annotated[
+    Literal["leave-out", "count", "exclude"],
     typer.Option(
         "--own-spectra",
         help="Training spectra of a candidate: left out of its score, counted, or the candidate excluded.",
@@ -108,14 +40,88 @@ OwnOption = Annotated[
 ]
 Delta = Annotated[float, typer.Option("--delta", min=0.001, max=0.999, help="Prediction sets have coverage 1 − delta.")]
 FormatOption = Annotated[
-    Format | None, typer.Option("--format", help="Format of the tables; default: aligned text, and TSV files.")
+    Literal["tsv", "csv", "json", "parquet"] | None,
+    typer.Option("--format", help="Format of the tables; default: aligned text, and TSV files."),
 ]
-Unlabeled = Annotated[
-    list[Path] | None,
-    typer.Option("--unlabeled", metavar="FILE", help="Spectra without structures, for --model forward or fusion."),
-]
-Memory = Annotated[
-    str | None,
-    typer.Option("--memory", metavar="SIZE", help="Memory limit, such as 4GB; default: the free memory."),
-]
-Pages = Annotated[int, typer.Option("--pages", min=0, help="Number of spectra drawn on the page.")]
+
+
+def reading(
+    annotations: Annotated[
+        Path | None,
+        typer.Option("--annotations", metavar="FILE", help="Table with more metadata of the spectra, joined by id."),
+    ] = None,
+    ion_mode: Annotated[
+        Literal["positive", "negative"] | None,
+        typer.Option("--ion-mode", help="Use the spectra of this mode only."),
+    ] = None,
+    min_peaks: Annotated[int, typer.Option("--min-peaks", min=1, help="Minimum number of peaks of a spectrum.")] = 3,
+    min_intensity: Annotated[
+        float,
+        typer.Option("--min-intensity", min=0.0, help="Minimum intensity of a peak, relative to the largest."),
+    ] = 0.001,
+) -> None:
+    """Options that are arguments of `iokr.apps.msms.read_spectra`."""
+
+
+def matching(
+    candidates: Annotated[
+        Path | None,
+        typer.Option(
+            "--candidates", metavar="FILE", help="Candidates of each spectrum: columns spectrum_id, smiles; or JSON."
+        ),
+    ] = None,
+    database: Annotated[
+        Path | None,
+        typer.Option("--database", metavar="FILE", help="Molecules from which candidates are taken: table, SDF, SMI."),
+    ] = None,
+    match: Annotated[
+        Literal["formula", "mass"],
+        typer.Option("--match", help="Match the molecules of the database by formula or by mass."),
+    ] = "formula",
+    ppm: Annotated[float, typer.Option("--ppm", min=0.0, help="Mass window of --match mass, in ppm.")] = 10.0,
+    adduct: Annotated[
+        str | None, typer.Option("--adduct", help="Default adduct, such as '[M+H]+'; for --match mass.")
+    ] = None,
+) -> None:
+    """Options that say which candidates each spectrum has."""
+
+
+def learning(
+    fingerprints: Annotated[
+        str, typer.Option("--fingerprints", help="Of maccs, morgan2, morgan3, rdkit6, atompair; comma-separated.")
+    ] = "maccs,morgan2,rdkit6",
+    kernels: Annotated[
+        Literal["peaks,losses", "peaks", "losses", "six"],
+        typer.Option("--kernels", help="Kernels on spectra; six needs the formula of every spectrum."),
+    ] = "peaks,losses",
+    combine: Annotated[
+        Literal["mean", "alignf", "align"],
+        typer.Option("--combine", help="Weights of the kernels: equal, or by alignment."),
+    ] = "mean",
+    method: Annotated[
+        Literal["reverse", "forward", "fusion"],
+        typer.Option("--model", help="Maps molecules to spectra, spectra to molecules, or both."),
+    ] = "reverse",
+    kernel_ppm: Annotated[
+        float, typer.Option("--kernel-ppm", min=0.0, help="Peak width in the kernels, in ppm.")
+    ] = 5.0,
+    folds_from: Annotated[
+        str | None,
+        typer.Option("--folds-from", metavar="COLUMN", help="Metadata field with the fold of each spectrum."),
+    ] = None,
+    similarity: Annotated[
+        float, typer.Option("--similarity", min=0.0, max=1.0, help="Tanimoto threshold of --group similarity.")
+    ] = 0.7,
+    unlabeled: Annotated[
+        list[Path] | None,
+        typer.Option("--unlabeled", metavar="FILE", help="Spectra without structures, for --model forward or fusion."),
+    ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            "--memory", metavar="SIZE", help="Memory limit, such as 4GB; default: the free memory.", callback=_bytes
+        ),
+    ] = None,
+    seed: Seed = 0,
+) -> None:
+    """Options that are arguments of `iokr.apps.msms.train` and of `evaluate`."""

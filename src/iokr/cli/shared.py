@@ -1,7 +1,7 @@
 """Options, messages, progress bars and tables of all commands, and errors in one line."""
 
-import enum
 import functools
+import inspect
 import re
 import sys
 import traceback
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -22,15 +22,18 @@ if TYPE_CHECKING:
     from iokr.apps.report.progress import Progress
 
 __all__ = [
+    "Folder",
     "Force",
-    "Format",
+    "ForceModel",
     "FormatOption",
+    "ModelFile",
     "Output",
     "Quiet",
     "Repeat",
     "Seed",
     "SpreadsheetSafe",
     "Verbose",
+    "arguments",
     "bar",
     "command_line",
     "guarded",
@@ -40,15 +43,18 @@ __all__ = [
     "print_tables",
     "say",
     "show_version",
+    "with_options",
 ]
 
 
-Format = enum.StrEnum("Format", ["tsv", "csv", "json"])
 _SOON = 5.0  # seconds of remaining time that are too few to be shown
 _OFTEN = 5.0  # seconds between two lines of one stage
 
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Folder for the results.")]
+Folder = Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder for the results.")]
+ModelFile = Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="File for the model.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the files of an earlier run.")]
+ForceModel = Annotated[bool, typer.Option("--force", help="Overwrite an earlier model.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress bars and no messages.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="More messages, and the traceback of an error.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
@@ -60,8 +66,35 @@ SpreadsheetSafe = Annotated[
     typer.Option("--spreadsheet-safe", help="Write an apostrophe before text that a spreadsheet would execute."),
 ]
 FormatOption = Annotated[
-    Format | None, typer.Option("--format", help="Format of the tables; default: aligned text, and files as tsv.")
+    Literal["tsv", "csv", "json"] | None,
+    typer.Option("--format", help="Format of the tables; default: aligned text, and files as tsv."),
 ]
+
+
+def with_options(*groups: Callable[..., None]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A command with the options of some groups after its first one; `arguments` reads their values."""
+
+    def merged(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command)
+        context, first, *rest = own.parameters.values()
+        shared = [option for group in groups for option in inspect.signature(group).parameters.values()]
+
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            command(**{name: given[name] for name in own.parameters})
+
+        options = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in (first, *shared, *rest)]
+        run.__signature__ = own.replace(parameters=[context, *options])  # type: ignore[attr-defined]
+        run.__annotations__ = {option.name: option.annotation for option in (context, *options)}
+        return run
+
+    return merged
+
+
+def arguments(context: typer.Context, *groups: Callable[..., None]) -> dict[str, Any]:
+    """The options of some groups as the library takes them; a repeatable option that is not given is None."""
+    values = {name: context.params[name] for group in groups for name in inspect.signature(group).parameters}
+    return {name: None if value in ([], ()) else value for name, value in values.items()}
 
 
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
@@ -231,7 +264,7 @@ def _time_left(seconds: float, done: int, left: int) -> str:
     return f", about {wait / 60:.0f} min left" if wait >= 90 else f", about {wait:.0f} s left"
 
 
-def print_tables(tables: "Sequence[Table]", format: Format | None = None, *, spreadsheet_safe: bool = False) -> None:
+def print_tables(tables: "Sequence[Table]", format: str | None = None, *, spreadsheet_safe: bool = False) -> None:
     """Print tables: drawn on a terminal, as aligned text elsewhere, or in a `format`.
 
     Control characters are escaped, except in a `format` that does not go to a terminal.
@@ -287,7 +320,8 @@ def new_file(path: Path, *others: Path, force: bool, inputs: Sequence[Path] = ()
     """Check that a file, and others next to it, can be written; lock it, and remove what killed runs have left."""
     from iokr._system.files import lock_file, locked, remove_unfinished
 
-    for file in (path, *others):
+    files = (path, *others)
+    for file in files:
         _check_new(file, force, inputs)
     busy = f"{path} is being written by another run; wait for it, or choose another file with -o."
     with locked(lock_file(path), busy):
@@ -325,7 +359,7 @@ def perform(
 
     options = context.params
     format = options["format"]
-    writing: dict[str, Any] = {"force": options["force"], "format": format or Format.tsv}
+    writing: dict[str, Any] = {"force": options["force"], "format": format or "tsv"}
     safe = bool(options.get("spreadsheet_safe"))
     if folder is not None:
         require_report_packages()

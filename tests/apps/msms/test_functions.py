@@ -1,8 +1,8 @@
 """`iokr.apps.msms` from Python: data in memory and in files give the same results, as values with tables.
 
-Tests of `iokr.apps.msms.inputs`, `iokr.apps.msms.candidates`, `iokr.apps.msms.training`,
+Tests of `iokr.apps.msms.inputs`, `iokr.apps.msms.inputs`, `iokr.apps.msms.training`,
 `iokr.apps.msms.identification`, `iokr.apps.msms.identification_result`, `iokr.apps.msms.evaluation`,
-`iokr.apps.msms.evaluation_result`, `iokr.apps.msms.model`, `iokr.apps.msms.ranked_tables` and `iokr.apps.msms.demo`.
+`iokr.apps.msms.evaluation_result`, `iokr.apps.msms.model`, `iokr.apps.msms.evaluation` and `iokr.apps.msms.demo`.
 """
 
 import numpy as np
@@ -171,15 +171,15 @@ def test_evaluation_has_tables(made, tmp_path):
 
 
 def test_a_checkpoint_continues_the_same_call_alone(made, tmp_path, monkeypatch):
-    from iokr.apps.msms import out_of_fold
+    from iokr.apps.msms import folds
 
-    path, whole, computed = tmp_path / "parts" / "folds.jsonl", out_of_fold.fold_scores, []
+    path, whole, computed = tmp_path / "parts" / "folds.jsonl", folds.fold_scores, []
 
     def counted(problem, fold, number, **options):
         computed.append(number)
         return whole(problem, fold, number, **options)
 
-    monkeypatch.setattr(out_of_fold, "fold_scores", counted)
+    monkeypatch.setattr(folds, "fold_scores", counted)
     first = msms.train(made.library, made.library_candidates, **FAST, checkpoint=path)
     again = msms.train(made.library, made.library_candidates, **FAST, checkpoint=str(path))
     assert computed == [0, 1]

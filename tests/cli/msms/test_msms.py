@@ -1,7 +1,7 @@
 """`iokr msms`: from files to ranked molecules, and rejected records.
 
 Tests of `iokr.cli.msms`, `iokr.apps.msms.training`, `iokr.apps.msms.identification`, `iokr.apps.msms.evaluation`,
-`iokr.apps.msms.demo`, `iokr.apps.msms.tables` and `iokr.apps.msms.page`.
+`iokr.apps.msms.demo`, `iokr.apps.msms.page` and `iokr.apps.msms.page`.
 """
 
 import csv
@@ -174,7 +174,7 @@ def test_evaluate_shows_baselines_and_folds_over_scaffolds(made, tmp_path):
 
 def test_an_interrupted_training_continues_from_its_folds(made, tmp_path, monkeypatch):
     paths, model, _ = made
-    from iokr.apps.msms import out_of_fold
+    from iokr.apps.msms import folds
 
     done = []
 
@@ -187,13 +187,13 @@ def test_an_interrupted_training_continues_from_its_folds(made, tmp_path, monkey
         done.append(number)
         return whole(problem, fold, number, **options)
 
-    whole = out_of_fold.fold_scores
+    whole = folds.fold_scores
     again = tmp_path / "again.safetensors"
     given = ["-i", paths["library.mgf"], "--candidates", paths["library_candidates.tsv"], *FAST, "-o", again]
-    monkeypatch.setattr(out_of_fold, "fold_scores", dies)
+    monkeypatch.setattr(folds, "fold_scores", dies)
     assert "killed" in run("train", *given, ok=False)
     assert done == [0, 1]
-    monkeypatch.setattr(out_of_fold, "fold_scores", counted)
+    monkeypatch.setattr(folds, "fold_scores", counted)
     run("train", *given)
     assert done == [0, 1, 2]
     assert not (tmp_path / "again.safetensors.partial").exists()

@@ -1,7 +1,6 @@
 """Options of `iokr msms`: folds over larger groups, spectra without structures, Parquet, other columns, memory.
 
-Tests of `iokr.cli.msms_options`, `iokr.apps.msms.evaluation_result`, `iokr.apps.msms.ranked_tables` and
-`iokr.apps.msms.stages`.
+Tests of `iokr.cli.msms_options`, `iokr.apps.msms.evaluation_result` and `iokr.apps.msms.evaluation`.
 """
 
 import csv
@@ -15,7 +14,6 @@ pytest.importorskip("rdkit")
 
 from iokr import load
 from iokr.apps.msms.demo import write_demo
-from iokr.apps.msms.stages import Stages
 from iokr.apps.readers import read_spectra_files
 from iokr.chem import Fingerprints
 from iokr.cli import app
@@ -74,8 +72,7 @@ def test_folds_over_larger_groups_and_baselines(made, tmp_path):
     assert "With folds by scaffold, " in page
     assert "(the truth)" in page
     info = json.loads((out / "run.json").read_text("utf-8"))
-    assert info["memory peak"].endswith("MB")
-    assert info["stages"]["comparing spectra"] >= 0
+    assert info["seconds"] > 0 and "rdkit" in info["versions"]
 
 
 def test_spectra_without_structures_change_the_forward_model(made, tmp_path):
@@ -227,14 +224,3 @@ def test_many_candidates_are_ranked_in_two_steps(made, tmp_path, monkeypatch):
         assert beyond == sorted(beyond, reverse=True)
         assert max(beyond) <= min(float(row["score_forward"]) for row in mine[:4])
     assert "The others follow without a score" in (tmp_path / "out" / "report.html").read_text("utf-8")
-
-
-def test_stages_add_up():
-    said = []
-    stages = Stages(lambda *what: said.append(what))
-    for number in (1, 2):
-        stages(number, 2, f"fold {number} of 2")
-    stages(2, 2, "writing")
-    info = stages.info([])
-    assert list(info["stages"]) == ["fold", "writing"]
-    assert said[1] == (2, 2, "fold 2 of 2")

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 from iokr._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from iokr.apps.links.baselines.base import LinkBaseline
-    from iokr.apps.links.baselines.naive import Naive
-    from iokr.apps.links.baselines.pkmr import PKMR
+    from iokr.apps.links.baselines import PKMR, LinkBaseline, Naive
     from iokr_lab.baselines.cca import KernelCCA
     from iokr_lab.baselines.classifier import PairClassifier
     from iokr_lab.baselines.em import EMCompletion

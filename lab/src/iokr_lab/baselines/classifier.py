@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from iokr._array import Array, asarray_like, is_sparse, take_rows, to_numpy
 from iokr._component import component
 from iokr._validation.arguments import check_integer, check_number
-from iokr.apps.links.baselines.base import LinkBaseline, Nodes
+from iokr.apps.links.baselines import LinkBaseline, Nodes
 from iokr.kernels.base import Kernel
 from iokr.kernels.vectors import Linear
 from iokr_lab.baselines.vectors import check_features, eigen_basis, node_vectors

@@ -12,7 +12,7 @@ import numpy as np
 from iokr._array import Array, array_namespace, asarray_like, cholesky, eigh, eye_like, take_rows, to_numpy
 from iokr._component import component
 from iokr._validation.arguments import check_choice, check_integer, check_number
-from iokr.apps.links.baselines.base import LinkBaseline, Nodes
+from iokr.apps.links.baselines import LinkBaseline, Nodes
 from iokr.kernels.algebra import Mean
 from iokr.kernels.base import Kernel
 

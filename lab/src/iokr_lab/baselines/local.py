@@ -9,7 +9,7 @@ import numpy as np
 from iokr._array import Array, array_namespace, asarray_like, cholesky, eye_like, to_numpy
 from iokr._component import component
 from iokr._validation.arguments import check_choice, check_number
-from iokr.apps.links.baselines.base import LinkBaseline, Nodes
+from iokr.apps.links.baselines import LinkBaseline, Nodes
 
 __all__ = ["LocalModels"]
 

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from iokr._array import Array, array_namespace, eigh, eye_like, row_sq_norms
 from iokr._component import component
 from iokr._validation.arguments import check_choice, check_integer, check_number
-from iokr.apps.links.baselines.base import LinkBaseline, Nodes, positive_eigen
+from iokr.apps.links.baselines import LinkBaseline, Nodes, positive_eigen
 from iokr.kernels.algebra import Centered
 from iokr.kernels.base import Kernel
 

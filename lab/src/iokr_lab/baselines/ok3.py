@@ -10,7 +10,7 @@ import numpy as np
 from iokr._array import Array, asarray_like, take_rows, to_numpy
 from iokr._component import component
 from iokr._validation.arguments import check_integer
-from iokr.apps.links.baselines.base import LinkBaseline, Nodes
+from iokr.apps.links.baselines import LinkBaseline, Nodes
 from iokr.estimators.trees.forest import OutputKernelForest
 from iokr.kernels.base import Kernel
 from iokr.kernels.precomputed import Precomputed

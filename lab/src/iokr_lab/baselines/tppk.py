@@ -11,7 +11,7 @@ from iokr._array import Array, asarray_like, to_numpy
 from iokr._component import component
 from iokr._system.memory import check_memory
 from iokr._validation.arguments import check_choice, check_number, check_random
-from iokr.apps.links.baselines.base import LinkBaseline, Nodes
+from iokr.apps.links.baselines import LinkBaseline, Nodes
 from iokr.estimators.pairs.all_pairs import AllPairs, pair_labels
 from iokr.gram.pairs.gram import PairGram
 

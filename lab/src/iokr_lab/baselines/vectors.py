@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from iokr._array import Array, is_sparse, to_numpy
-from iokr.apps.links.baselines.base import positive_eigen
+from iokr.apps.links.baselines import positive_eigen
 from iokr.data.objects import n_objects, take
 
 __all__ = ["check_features", "eigen_basis", "node_vectors"]

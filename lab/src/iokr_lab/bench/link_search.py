@@ -14,8 +14,7 @@ from scipy.spatial import cKDTree
 from iokr.apps import links
 from iokr.apps.links.methods import choose_and_learn, parts_of, searches
 from iokr.apps.links.model import training_set
-from iokr.apps.links.nodes import ModelNodes
-from iokr.apps.links.scores import PairScores
+from iokr.apps.links.nodes import ModelNodes, PairScores
 from iokr.apps.links.settings import Settings
 from iokr.apps.report import Table
 from iokr.estimators.areas import areas_of

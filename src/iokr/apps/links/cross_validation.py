@@ -2,37 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from iokr._validation.arguments import check_integer
-from iokr.apps.links.comparison import methods_table, percent
 from iokr.apps.links.data import LinkData
 from iokr.apps.links.described import describe
 from iokr.apps.links.features import inputs_of
-from iokr.apps.links.methods import METHODS, STACKED, TrainingSet, fit_methods, searches
+from iokr.apps.links.methods import (
+    METHODS,
+    STACKED,
+    TrainingSet,
+    bipartite,
+    fit_methods,
+    methods_table,
+    percent,
+    searches,
+)
 from iokr.apps.links.model import training_set
-from iokr.apps.links.page import cell_of, formula_notes, rejected_tsv
+from iokr.apps.links.page import formula_notes, rejected_tsv
 from iokr.apps.links.settings import FitOptions, Settings, check_arguments
-from iokr.apps.links.two_kinds import bipartite, held_out_across, new_nodes, splits_across
 from iokr.apps.report import MUTED, OURS, THEIRS, Report, Table, Text, run_info, write_run
 from iokr.apps.report.progress import Progress, silent
 from iokr.apps.report.rankings import curves_tsv, ranking_figures
 from iokr.estimators.areas import AREAS, score_of
+from iokr.estimators.bipartite import BipartitePredictor
 from iokr.metrics.curves import Curves
 from iokr.model_selection import NodeKFold, TooFewLinks
 from iokr.model_selection.links import SETTINGS, held_out_metrics, link_splits
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 __all__ = ["LinkScores", "cross_validate"]
+
+Matrix = NDArray[np.float64]
+Numbers = NDArray[np.int64]
 
 _STYLES = {"known-known": (MUTED, "--"), "known-new": (OURS, "-"), "new-new": (THEIRS, "-.")}
 _STYLES_ACROSS = ((OURS, "-"), (THEIRS, "-."), (MUTED, "--"))
@@ -81,26 +90,17 @@ class LinkScores:
     @property
     def table(self) -> pd.DataFrame:
         """Means and deviations for each kind of pairs."""
-        import pandas as pd
-
         return pd.DataFrame(self.summary_table().flat())
 
     @property
     def comparison(self) -> pd.DataFrame:
         """Every method."""
-        import pandas as pd
-
         return pd.DataFrame([] if self.comparison_table is None else self.comparison_table.flat())
-
-    @property
-    def kinds_of_pairs(self) -> tuple[str, ...]:
-        """Which nodes of a held-out pair are new."""
-        return new_nodes(self.network.kinds) if self.network.across else SETTINGS
 
     def summary_table(self) -> Table:
         """The `table`, for a report."""
         rows = []
-        for setting in self.kinds_of_pairs:
+        for setting in self.network.kinds_of_pairs:
             part = self.metrics[self.metrics.setting == setting]
             rows.append(
                 {
@@ -120,7 +120,7 @@ class LinkScores:
         """A page with tables and curves; written to `folder` with all files, where one is given."""
         network = self.network
         table = self.summary_table()
-        styles = dict(zip(self.kinds_of_pairs, _STYLES_ACROSS, strict=True)) if network.across else _STYLES
+        styles = dict(zip(network.kinds_of_pairs, _STYLES_ACROSS, strict=True)) if network.across else _STYLES
         tables = (table, self.comparison_table, network.input_table())
         kinds = "two kinds of nodes, " if network.across else ""
         found = Report(
@@ -135,7 +135,7 @@ class LinkScores:
             self.info,
             {
                 "curves.tsv": curves_tsv(self.curves),
-                "rejected.tsv": rejected_tsv(network.rejections, cell_of(safe=spreadsheet_safe)),
+                "rejected.tsv": rejected_tsv(network.rejections, safe=spreadsheet_safe),
             },
         )
         if folder is not None:
@@ -185,6 +185,7 @@ _CHOSEN_BY = {
     "stack": "leave-one-out and folds of the other nodes",
     "across": "leaving out rows and columns",
 }
+_OPTIMISTIC = "Known-new pairs. The figures of the best are optimistic: it is chosen by these folds."
 _TRANSDUCTIVE = (
     "Held-out nodes' features enter scaling, imputation and the bandwidths to choose from (transductive), as in "
     "prediction; their links do not."
@@ -240,31 +241,24 @@ def cross_validate(
     return LinkScores(network, settings, folds, *found, info=info)
 
 
-class _Ranking(NamedTuple):
-    """Held-out pairs of one kind in a fold: whether they are linked, and their scores."""
-
-    fold: int
-    setting: str
-    truth: NDArray[np.bool_]
-    scores: NDArray[np.float64]
+_Ranking = tuple[int, str, NDArray[np.bool_], NDArray[np.float64]]
+"""A fold, the kind of its held-out pairs, whether they are linked, and their scores."""
 
 
 def _metrics(rankings: list[_Ranking]) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame(
-        [{"fold": one.fold, "setting": one.setting, **held_out_metrics(one.truth, one.scores)} for one in rankings]
-    )
+    rows = []
+    for fold, setting, truth, scores in rankings:
+        rows.append({"fold": fold, "setting": setting, **held_out_metrics(truth, scores)})
+    return pd.DataFrame(rows)
 
 
 def _curves(rankings: list[_Ranking], settings: Iterable[str]) -> dict[str, Curves]:
     """The mean curves of each kind of pairs, over the folds that have links and other pairs."""
-    found = {}
-    for setting in settings:
-        some = [one for one in rankings if one.setting == setting and one.truth.any() and not one.truth.all()]
-        if some:
-            found[setting] = Curves.mean(Curves.of(one.truth, one.scores) for one in some)
-    return found
+    curves: dict[str, list[Curves]] = {setting: [] for setting in settings}
+    for _, setting, truth, scores in rankings:
+        if truth.any() and not truth.all():
+            curves[setting].append(Curves.of(truth, scores))
+    return {setting: Curves.mean(found) for setting, found in curves.items() if found}
 
 
 def _folds(
@@ -273,42 +267,37 @@ def _folds(
     """Every method on pairs with a new node; then the best one on pairs of known nodes, too."""
     data, inputs = training_set(network, settings)
     models = searches(inputs.kernels, settings)
-    methods = [*models, "stack"] if settings.method == "auto" else [settings.method]
+    methods = settings.methods
     total = (len(methods) + 1) * folds
     rankings: dict[str, list[_Ranking]] = {method: [] for method in methods}
 
-    def run(methods: Sequence[str], models: Mapping[str, Any], done: int, kinds_of_pairs: tuple[str, ...]) -> None:
+    def run(methods: Sequence[str], done: int, kinds_of_pairs: tuple[str, ...]) -> None:
         splitter = NodeKFold(folds, shuffle=True, random_state=seed)
         for split in link_splits(data.graph, splitter, data.labeled, kinds_of_pairs):
             part = TrainingSet(data.X, split.graph, split.train)
             for fitted in fit_methods(methods, models, part):
                 found = split.held_out(fitted.decision_function())
-                rankings[fitted.method] += [_Ranking(split.fold, *ranking) for ranking in found]
+                rankings[fitted.method] += [(split.fold, *ranking) for ranking in found]
                 done += 1
                 progress(done, total, f"{METHODS[fitted.method]}, fold {split.fold + 1} of {folds}")
 
-    run(methods, models, 0, ("known-new", "new-new"))
-    metrics = {method: _metrics(found) for method, found in rankings.items()}
-    best = max(metrics, key=lambda method: _score(metrics[method], settings.scoring))
-    comparison = _comparison_table(metrics, best, settings.scoring) if len(methods) > 1 else None
-    needed = {name: models[name] for name in (STACKED if best == "stack" else (best,))}
-    run([best], needed, len(methods) * folds, ("known-known",))
-    found = sorted(rankings[best], key=lambda one: SETTINGS.index(one.setting))
+    run(methods, 0, ("known-new", "new-new"))
+    areas = {method: _known_new(found) for method, found in rankings.items()}
+    order = sorted(methods, key=lambda method: -score_of(settings.scoring, np.nanmean(areas[method], axis=0)))
+    best = order[0]
+    comparison = None
+    if len(methods) > 1:
+        title = f"Models on held-out nodes; {METHODS[best]} is the best by {settings.scoring}"
+        comparison = methods_table({method: areas[method] for method in order}, title, _OPTIMISTIC)
+    run([best], len(methods) * folds, ("known-known",))
+    found = sorted(rankings[best], key=lambda one: SETTINGS.index(one[1]))
     return best, _metrics(found), _curves(found, SETTINGS), comparison
 
 
-def _score(metrics: pd.DataFrame, scoring: str) -> float:
-    """What decides between models: pairs of a known and a new node, which are the most."""
-    part = metrics[metrics.setting == "known-new"]
-    return float(score_of(scoring, [part[name].mean() for name in AREAS]))
-
-
-def _comparison_table(metrics: Mapping[str, pd.DataFrame], best: str, scoring: str) -> Table:
-    """Every method, pairs of a known and a new node."""
-    order = sorted(metrics, key=lambda method: -_score(metrics[method], scoring))
-    areas = {name: metrics[name].query("setting == 'known-new'")[list(AREAS)].to_numpy() for name in order}
-    note = "Known-new pairs. The figures of the best are optimistic: it is chosen by these folds."
-    return methods_table(areas, f"Models on held-out nodes; {METHODS[best]} is the best by {scoring}", note)
+def _known_new(rankings: list[_Ranking]) -> Matrix:
+    """The areas on pairs of a known and a new node, which are the most: they decide between models."""
+    metrics = _metrics(rankings)
+    return np.asarray(metrics.loc[metrics.setting == "known-new", list(AREAS)])
 
 
 def _folds_across(
@@ -318,14 +307,44 @@ def _folds_across(
     rows, columns = (inputs_of(nodes, settings) for nodes in network.sides)
     model = bipartite(rows, columns, settings)
     Y = network.links.toarray()
-    kinds_of_pairs = new_nodes(network.kinds)
+    kinds_of_pairs = network.kinds_of_pairs
     rankings = []
-    splits = list(splits_across(network.links.shape, folds, seed))
+    splits = list(_splits_across(network.links.shape, folds, seed))
     for done, (fold, setting, new_rows, new_columns) in enumerate(splits):
         progress(done, len(splits), f"fold {fold + 1} of {folds}, {kinds_of_pairs[setting]}")
-        held_out = held_out_across(model, rows.X, columns.X, Y, new_rows, new_columns)
+        held_out = _held_out_across(model, rows.X, columns.X, Y, new_rows, new_columns)
         if held_out is not None:
-            rankings.append(_Ranking(fold, kinds_of_pairs[setting], *held_out))
+            rankings.append((fold, kinds_of_pairs[setting], *held_out))
     if not rankings:
         raise TooFewLinks("No fold has links to learn from and links to find; use fewer `folds`.")
     return "across", _metrics(rankings), _curves(rankings, kinds_of_pairs), None
+
+
+def _splits_across(shape: tuple[int, int], folds: int, seed: int) -> Iterator[tuple[int, int, Numbers, Numbers]]:
+    """(fold, setting, rows and columns that are new), setting 0, 1 or 2 as in `LinkData.kinds_of_pairs`."""
+    rng = np.random.default_rng(seed)
+    rows, columns = (np.array_split(rng.permutation(size), folds) for size in shape)
+    nothing = np.arange(0)
+    for fold in range(folds):
+        yield fold, 0, rows[fold], nothing
+        yield fold, 1, nothing, columns[fold]
+        yield fold, 2, rows[fold], columns[fold]
+
+
+def _held_out_across(
+    model: BipartitePredictor, X: Matrix, Z: Matrix, Y: Matrix, rows: Numbers, columns: Numbers
+) -> tuple[Any, Any] | None:
+    """Whether pairs with these new rows and columns are linked, and their scores; None where nothing can be learned."""
+    n, m = Y.shape
+    i = np.setdiff1d(np.arange(n), rows)
+    j = np.setdiff1d(np.arange(m), columns)
+    known = Y[np.ix_(i, j)]
+    if not len(rows):
+        rows = i
+    if not len(columns):
+        columns = j
+    truth = Y[np.ix_(rows, columns)].ravel() > 0
+    if not known.any() or known.all() or not truth.any() or truth.all():
+        return None
+    scores = model.fit(X[i], Z[j], known).decision_function(X[rows], Z[columns])
+    return truth, np.asarray(scores).ravel()

@@ -17,6 +17,7 @@ from iokr.apps.readers.layouts import Layout
 from iokr.apps.readers.tables import split_name
 from iokr.apps.readers.text_tables import STDIN
 from iokr.apps.report import Table
+from iokr.model_selection.links import SETTINGS
 
 __all__ = ["LinkData", "described", "files_of", "left_out", "listed", "rejection_rows"]
 
@@ -96,6 +97,11 @@ class LinkData:
         return (self.rows, self.columns) if self.across else (self.rows,)
 
     @property
+    def kinds_of_pairs(self) -> tuple[str, ...]:
+        """Which nodes of a held-out pair are new: with two kinds of nodes the row, the column, or both."""
+        return (*(f"new {kind}" for kind in self.kinds), "both new") if self.across else SETTINGS
+
+    @property
     def n_links(self) -> int:
         """The number of known links that a model learns from: those between labelled nodes."""
         if self.across:
@@ -110,31 +116,25 @@ class LinkData:
 
     def input_table(self, *, listed_in: str = "rejected.tsv") -> Table:
         """Counts of nodes, links and rejected rows, for a report."""
-        rows = self._counts_across() if self.across else self._counts()
+        if self.across:
+            sides = zip(self.kinds, self.sides, strict=True)
+            counts = [(f"nodes, {kind}", len(side.ids), described(side)) for kind, side in sides]
+            counts.append(("known links", self.n_links, ""))
+        else:
+            by = {"edges": "those in the edge list", "all": "all nodes"}.get(self.labeled_by, "in a list")
+            by_row = "nodes are named by row number" if self.by_position else ""
+            counts = [
+                ("nodes", len(self.rows.ids), described(self.rows, names=True)),
+                ("labelled nodes", len(self.labeled), by),
+                ("known links between labelled nodes", self.n_links, by_row),
+            ]
         if self.comments:
-            rows.append({"item": "comment lines (#)", "count": self.comments, "details": "skipped"})
-        rows += rejection_rows(self.rejections)
+            counts.append(("comment lines (#)", self.comments, "skipped"))
+        rows = [dict(zip(("item", "count", "details"), one, strict=True)) for one in counts]
         notes = [f"{note}." for note in self.notes]
         if listed_in:
             notes.append(listed(self.rejections))
-        return Table("Input", rows, note=" ".join(notes).strip())
-
-    def _counts(self) -> list[dict[str, Any]]:
-        by = {"edges": "those in the edge list", "all": "all nodes"}.get(self.labeled_by, "in a list")
-        by_row = "nodes are named by row number" if self.by_position else ""
-        return [
-            {"item": "nodes", "count": len(self.rows.ids), "details": described(self.rows, names=True)},
-            {"item": "labelled nodes", "count": len(self.labeled), "details": by},
-            {"item": "known links between labelled nodes", "count": self.n_links, "details": by_row},
-        ]
-
-    def _counts_across(self) -> list[dict[str, Any]]:
-        one, other = self.kinds
-        return [
-            {"item": f"nodes, {one}", "count": len(self.rows.ids), "details": described(self.rows)},
-            {"item": f"nodes, {other}", "count": len(self.columns.ids), "details": described(self.columns)},
-            {"item": "known links", "count": self.n_links, "details": ""},
-        ]
+        return Table("Input", rows + rejection_rows(self.rejections), note=" ".join(notes).strip())
 
 
 def described(nodes: Nodes, *, names: bool = False) -> str:

@@ -84,15 +84,17 @@ def _shares(fitted: FittedMethod) -> dict[str, float]:
 def _chosen(network: LinkData, settings: Settings, name: str, search: Any, fitted: Any) -> list[dict[str, Any]]:
     """The parameters that a search has chosen, and whether they are at an end of its grid."""
     nodes = network.rows
-    kernel = _input_kernel(name, fitted)
+    kernel = fitted.model_.kernel_ if name == "iokr" else fitted.kernel_
     names = list(nodes.kernels or {}) or [name for name, _ in nodes.views if len(nodes.views) > 1]
     rows: list[dict[str, Any]] = []
 
     def put(what: str, value: Any, note: str = "") -> None:
         rows.append({"parameter": what, "value": value, "note": note})
 
-    widths = [tried.gamma for tried in search.kernel] if isinstance(kernel, RBF) else []
-    put("input kernel", kernel_words(kernel, names, settings.input_kernel), _end(_gamma(kernel), widths))
+    note = ""
+    if isinstance(kernel, RBF):
+        note = _end(float(kernel.gamma_), [tried.gamma for tried in search.kernel])
+    put("input kernel", kernel_words(kernel, names, settings.input_kernel), note)
     if name == "pairs":
         put("alpha", search.alpha_, _end(search.alpha_, search.alphas))
         put("mix (weight of pairs that share a node)", search.mix_, _end(search.mix_, search.mixes))
@@ -110,18 +112,8 @@ def _chosen(network: LinkData, settings: Settings, name: str, search: Any, fitte
     return rows
 
 
-def _input_kernel(name: str, fitted: Any) -> Any:
-    return fitted.model_.kernel_ if name == "iokr" else fitted.kernel_
-
-
-def _gamma(kernel: Any) -> float:
-    return float(kernel.gamma_) if isinstance(kernel, RBF) else 0.0
-
-
 def _end(value: float, tried: Sequence[float], best: float | None = None) -> str:
     """Whether a value, or that of the best score, is at an end of the grid, beyond which there may be better ones."""
-    if not len(tried):
-        return ""
     if len(tried) == 1:
         return "fixed"
     at = value if best is None else best

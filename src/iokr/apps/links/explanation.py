@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iokr._array import to_numpy
-from iokr.apps.links.nodes import ModelNodes
-from iokr.apps.links.scores import PairScores
+from iokr.apps.links.nodes import ModelNodes, PairScores
 from iokr.apps.report import Table
 from iokr.estimators.bipartite import BipartitePredictor
 from iokr.kernels.base import Kernel
@@ -21,7 +20,7 @@ __all__ = ["Terms", "evidence", "evidence_across", "shared_neighbours", "similar
 
 Matrix = NDArray[np.float64]
 Numbers = NDArray[np.int64]
-Details = list[tuple[Table | str, ...]]
+Details = list[tuple[Table, ...]]  # of each pair
 
 _NEAR, _TERMS = 12, 3  # training nodes that are considered for either end; terms that are shown
 _BLOCK = 500  # pairs at a time
@@ -153,24 +152,20 @@ def evidence(nodes: ModelNodes, scores: PairScores, terms: Terms, pairs: Numbers
         largest = np.argsort(-values, axis=1, kind="stable")[:, :_TERMS]
         for p, best in enumerate(largest):
             rows = []
-            for t in best:
-                if values[p, t] > 0:
-                    a = int(terms.points[near[u[p], t // k]])
-                    b = int(terms.points[near[v[p], t % k]])
-                    share = values[p, t] / totals[p] if totals[p] else np.nan
-                    rows.append(_row(nodes.ids, linked, a, b, share))
+            for t in best[values[p, best] > 0]:
+                a = int(terms.points[near[u[p], t // k]])
+                b = int(terms.points[near[v[p], t % k]])
+                between = "linked" if linked[a, b] else "not linked"
+                rows.append(
+                    {
+                        "similar to source": str(nodes.ids[a]),
+                        "similar to target": str(nodes.ids[b]),
+                        "pair": "same node" if a == b else between,
+                        "share of score": _share(values[p, t] / totals[p] if totals[p] else np.nan),
+                    }
+                )
             details.append((Table("Evidence: training nodes that contribute most to the score", rows),) if rows else ())
     return details
-
-
-def _row(ids: Any, linked: Any, a: int, b: int, share: float) -> dict[str, Any]:
-    between = "linked" if linked[a, b] else "not linked"
-    return {
-        "similar to source": str(ids[a]),
-        "similar to target": str(ids[b]),
-        "pair": "same node" if a == b else between,
-        "share of score": _share(share),
-    }
 
 
 def _share(part: float) -> str:
@@ -205,17 +200,14 @@ def evidence_across(nodes: ModelNodes, model: BipartitePredictor, pairs: Numbers
         for p in np.flatnonzero(pairs[:, 0] == u):
             v = pairs[p, 1] - nodes.n_rows
             terms = np.einsum("lb,b,lb->l", G, L[v] @ V, V[known_columns])
-            best = [k for k in np.argsort(-terms, kind="stable")[:_TERMS] if terms[k] > 0]
+            total = float(terms.sum())
             rows = []
-            for k in best:
-                ends = str(row_side.ids[known_rows[k]]), str(column_side.ids[known_columns[k]])
-                rows.append({"source": ends[0], "target": ends[1], "share of score": _percent(terms[k], terms)})
+            for k in np.argsort(-terms, kind="stable")[:_TERMS]:
+                if terms[k] > 0:
+                    source = str(row_side.ids[known_rows[k]])
+                    target = str(column_side.ids[known_columns[k]])
+                    share = _share(float(terms[k]) / total) if total > 0 else "–"
+                    rows.append({"source": source, "target": target, "share of score": share})
             if rows:
                 details[p] = (Table("Evidence: known links that contribute most to the score", rows),)
     return details
-
-
-def _percent(term: float, terms: Matrix) -> str:
-    """Of the sum of all terms."""
-    total = float(terms.sum())
-    return _share(float(term) / total) if total > 0 else "–"

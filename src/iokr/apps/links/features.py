@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from iokr.apps.links.defaults import WIDTHS
-from iokr.apps.links.settings import Settings
-from iokr.apps.readers import Nodes, read_nodes, read_views
-from iokr.apps.readers.file_table import Cells
+from iokr.apps.links.data import left_out, listed, rejection_rows
+from iokr.apps.links.nodes import ModelNodes, Side
+from iokr.apps.links.reading import as_tables
+from iokr.apps.links.settings import WIDTHS, Settings
+from iokr.apps.readers import Nodes, Rejection, read_views
 from iokr.apps.readers.layouts import Layout
-from iokr.apps.readers.tables import split_name
+from iokr.apps.readers.typed_tables import as_ids
+from iokr.apps.report import Table
 from iokr.kernels.algebra import Mean, Normalized
 from iokr.kernels.alignment import Aligned
 from iokr.kernels.base import Kernel
@@ -25,10 +28,14 @@ from iokr.kernels.precomputed import Precomputed
 from iokr.kernels.structured.sets import Tanimoto
 from iokr.kernels.vectors import RBF, Cosine, Linear
 
-__all__ = ["FeatureFormat", "Inputs", "Scaling", "inputs_of"]
+if TYPE_CHECKING:
+    from iokr.apps.links.model import LinkModel
+
+__all__ = ["FeatureFormat", "Inputs", "LaterNodes", "Scaling", "input_table", "inputs_of", "with_later"]
 
 Matrix = NDArray[np.float64]
 
+_SAME = 1e-6  # of a deviation: features that another program has written with fewer digits
 _CONSTANT = 1e-12  # a feature with a smaller deviation, in units of its largest value, does not vary
 
 
@@ -73,8 +80,12 @@ def _columns_of_views(nodes: Nodes) -> list[list[int] | None]:
     """The columns of each view; None, all of them, for a single one."""
     if len(nodes.views) < 2:
         return [None]
-    ends = np.cumsum([0, *(count for _, count in nodes.views)]).tolist()
-    return [list(range(start, end)) for start, end in pairwise(ends)]
+    return [part.tolist() for part in _split(np.arange(len(nodes.columns)), nodes)]
+
+
+def _split(columns: Any, nodes: Nodes) -> list[Any]:
+    """The columns of each table."""
+    return np.split(columns, np.cumsum([count for _, count in nodes.views])[:-1])
 
 
 def _lengths(X: Matrix, views: list[list[int] | None]) -> Any:
@@ -117,13 +128,7 @@ class Scaling:
 
     def __call__(self, X: Matrix) -> Matrix:
         """Features, scaled."""
-        scaled = X if np.isscalar(self.deviation) else (X / self.size - self.mean) / self.deviation
-        unit_length = np.isscalar(self.length) and self.length == 1.0
-        return np.asarray(scaled if unit_length else scaled / self.length)
-
-    def state(self) -> dict[str, Any]:
-        """For a file."""
-        return {"size": self.size, "mean": self.mean, "deviation": self.deviation, "length": self.length}
+        return np.asarray((X / self.size - self.mean) / self.deviation / self.length)
 
 
 # ------------------------------------------------------------------------------------------------ nodes that come later
@@ -153,7 +158,7 @@ class FeatureFormat:
             "layout": asdict(self.layout),
             "means": self.means,
             "missing": self.missing,
-            "scaling": self.scaling.state(),
+            "scaling": vars(self.scaling),
         }
 
     @classmethod
@@ -173,22 +178,17 @@ class FeatureFormat:
         """Nodes from tables, and their features in the order and on the scale of training."""
         if len(tables) != len(self.views):
             tables_of = ", ".join(repr(name) for name, _ in self.views)
-            many = len(self.views)
-            count = "one table" if many == 1 else f"{many} tables"
-            times = "once" if many == 1 else f"{many} times, in this order"
             raise ValueError(
-                f"The model was trained with {count} of features, {tables_of}; give `{argument}` {times}, got "
-                f"{len(tables)}."
+                f"The model was trained with features of {tables_of}; give `{argument}` a table for each, in this "
+                f"order, got {len(tables)}."
             )
+        ends = np.cumsum([len(columns) for _, columns in self.views])
         means = []
-        rest = self.means.tolist()
-        for table, (_, columns) in zip(tables, self.views, strict=True):
-            own_ids = ids if len(tables) == 1 or _without_ids(table) else None
-            there = read_nodes(table, ids=own_ids, missing="zero", means={}, layout=self.layout)
-            _check_columns(str(table), there.columns, columns, self.layout.one_hot)
-            means.append(dict(zip(columns, rest, strict=False)))
-            rest = rest[len(columns) :]
+        for (_, columns), part in zip(self.views, np.split(self.means, ends[:-1]), strict=True):
+            means.append(defaultdict(float, zip(columns, part, strict=False)))  # of other columns: refused below
         new = read_views(tables, ids=ids, missing=self.missing, means=means, layout=self.layout)
+        for table, (_, there), (_, columns) in zip(tables, _views(new), self.views, strict=True):
+            _check_columns(str(table), there, columns, self.layout.one_hot)
         names = [(k, name) for k, (_, columns) in enumerate(_views(new)) for name in columns]
         at = {name: j for j, name in enumerate(names)}
         absent = len(names)  # a category that no new node has is a column of zeros
@@ -201,15 +201,10 @@ def _views(nodes: Nodes) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """The tables that the features come from, and the names of their columns there."""
     if len(nodes.views) < 2:
         return tuple((name, tuple(nodes.columns)) for name, _ in nodes.views)
-    ends = np.cumsum([0, *(count for _, count in nodes.views)]).tolist()
     found = []
-    for (name, _), (start, end) in zip(nodes.views, pairwise(ends), strict=True):
-        found.append((name, tuple(column.removeprefix(f"{name}: ") for column in nodes.columns[start:end])))
+    for (name, _), columns in zip(nodes.views, _split(np.array(nodes.columns, dtype=object), nodes), strict=True):
+        found.append((name, tuple(column.removeprefix(f"{name}: ") for column in columns)))
     return tuple(found)
-
-
-def _without_ids(table: Any) -> bool:
-    return table.numbered if isinstance(table, Cells) else split_name(table)[0].suffix.lower() in (".npy", ".npz")
 
 
 def _check_columns(table: str, new: Sequence[str], known: Sequence[str], one_hot: tuple[str, ...] = ()) -> None:
@@ -234,3 +229,85 @@ def _check_columns(table: str, new: Sequence[str], known: Sequence[str], one_hot
 def _named(names: Sequence[str]) -> str:
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return ", ".join(map(repr, names[:5])) + more
+
+
+@dataclass(frozen=True, eq=False)
+class LaterNodes:
+    """Nodes of tables that were given to a fitted model."""
+
+    nodes: Nodes
+    X: Matrix
+    fresh: NDArray[np.bool_]  # which of them the model does not know
+    changed: tuple[Rejection, ...]  # nodes of the model that have other features now
+
+    @classmethod
+    def read(cls, side: Side, features: FeatureFormat, tables: Any, ids: Any, argument: str) -> LaterNodes:
+        """From tables, with the features of training."""
+        several = as_tables(tables, argument, features.layout)
+        nodes, X = features.read(several, None if ids is None else as_ids(ids, "ids"), argument)
+        at = pd.Index(side.ids).get_indexer(nodes.ids)
+        fresh = at < 0
+        known = np.asarray(side.X)[at[~fresh]]
+        changed = ~np.isclose(X[~fresh], known, rtol=_SAME, atol=_SAME).all(axis=1)
+        why = ("other features than at training", "training features are used")
+        odd = nodes.ids[~fresh][changed].tolist()
+        return cls(nodes, X, fresh, tuple(Rejection(str(several[0]), None, "node", one, "", *why) for one in odd))
+
+    @property
+    def rejections(self) -> tuple[Rejection, ...]:
+        """Rows that were left out or modified."""
+        return (*self.nodes.rejections, *self.changed)
+
+
+def with_later(
+    model: LinkModel, nodes: Any, partners: Any, ids: Any
+) -> tuple[ModelNodes, tuple[LaterNodes | None, ...]]:
+    """The nodes of a model and those of tables, of either kind."""
+    sides = model.nodes.sides
+    if partners is not None and not model.nodes.across:
+        raise ValueError("The model has one kind of nodes; leave `partners` out.")
+    given = [("nodes", nodes, ids), ("partners", partners, None)][: len(sides)]
+    if not model.formats and nodes is not None:
+        raise ValueError(
+            "The model was fitted to kernel matrices: nodes that come later have no place in them; leave `nodes` out."
+        )
+    later: list[LaterNodes | None] = []
+    fresh = []
+    for side, form, (argument, tables, own_ids) in zip(sides, model.formats or [None], given, strict=True):
+        if form is None or tables is None:
+            later.append(None)
+            fresh.append((side.ids[:0], side.X[:0]))
+            continue
+        one = LaterNodes.read(side, form, tables, own_ids, argument)
+        later.append(one)
+        fresh.append((one.nodes.ids[one.fresh], one.X[one.fresh]))
+    found = model.nodes.with_later(fresh)
+    twice = pd.Index(found.ids).duplicated()
+    if twice.any():
+        name = str(found.ids[twice][0])
+        kinds = " and as ".join(found.kinds)
+        raise ValueError(f"{name!r} is given as {kinds}; ids of two kinds of nodes must differ.")
+    return found, tuple(later)
+
+
+def input_table(nodes: ModelNodes, later: Sequence[LaterNodes | None]) -> Table:
+    """Counts of nodes of the model, of new nodes and of rejected rows, for a report."""
+    rows: list[dict[str, Any]] = []
+    given = [one for one in later if one is not None]
+    names = nodes.kinds if nodes.across else ("nodes",)
+    for name, side, one in zip(names, nodes.sides, later or [None] * len(names), strict=True):
+        rows.append({"item": f"{name} of the model", "count": side.n_fitted, "details": ""})
+        if one is not None:
+            features = f"{len(one.nodes.columns)} features"
+            rows.append({"item": f"new {name}", "count": int(one.fresh.sum()), "details": features})
+            if not one.fresh.all():
+                again = f"{name} that are in the model already"
+                rows.append({"item": again, "count": int((~one.fresh).sum()), "details": ""})
+            rows += rejection_rows(one.rejections)
+    notes = [f"{note}." for one in given for note in one.nodes.notes]
+    if given and not nodes.n_later:
+        notes.append("All nodes of the tables are in the model: pairs of its nodes are ranked.")
+    elif any(not one.fresh.all() for one in given):
+        notes.append("Only pairs with a new node are ranked.")
+    rejections = [rejection for one in given for rejection in one.rejections]
+    return Table("Input", rows, note=" ".join([*notes, *([listed(rejections)] if left_out(rejections) else [])]))

@@ -12,9 +12,8 @@ from scipy.sparse import csr_array
 
 from iokr import files
 from iokr._array import to_numpy
-from iokr.apps.links.comparison import HeldOut, comparison_table
 from iokr.apps.links.features import FeatureFormat
-from iokr.apps.links.methods import METHODS, parts_of
+from iokr.apps.links.methods import METHODS, HeldOut, comparison_table, parts_of
 from iokr.apps.links.model import TOO_FEW, LinkModel
 from iokr.apps.links.nodes import ModelNodes, Side
 from iokr.apps.report import Table

@@ -10,14 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import block_array, csr_array
 
+from iokr._array import matmul, to_numpy
 from iokr.apps.links.data import LinkData
 from iokr.apps.readers.network_files import alike
 from iokr.apps.readers.tables import read_table
+from iokr.estimators.bipartite import BipartitePredictor
+from iokr.estimators.links.ranking import best_pairs, root_mean_square
 
-__all__ = ["ModelNodes", "Selection", "Side"]
+__all__ = ["ModelNodes", "PairScores", "Selection", "Side", "rank"]
 
 Numbers = NDArray[np.int64]
 
@@ -111,18 +115,19 @@ class ModelNodes:
             return self.kinds, np.repeat([0, 1], [len(side.ids) for side in self.sides])
         return ("labelled", "new"), np.where(np.isin(np.arange(len(self.ids)), self.labeled), 0, 1)
 
-    def known_links(self) -> list[tuple[int, int, float]]:
-        """Known links (i, j, weight), i < j."""
+    def known_links(self) -> tuple[Numbers, Matrix]:
+        """Known links (i, j), i < j, and their weights."""
         known = self.adjacency.tocoo()
-        return [(int(i), int(j), float(w)) for i, j, w in zip(known.row, known.col, known.data, strict=True) if i < j]
+        half = known.row < known.col
+        return np.column_stack([known.row, known.col])[half].astype(np.int64), known.data[half]
 
     def numbers_of(self, names: Sequence[str], where: str) -> Numbers:
         """Nodes by their ids, each once; an unknown one is an error that names those like it."""
-        at = {name: i for i, name in enumerate(self.ids.tolist())}
-        unknown = next((name for name in names if name not in at), None)
-        if unknown is not None:
-            raise ValueError(f"{where}: there is no node {unknown!r:.60}; {_near(unknown, list(at))}")
-        return np.array(list(dict.fromkeys(at[name] for name in names)), dtype=np.int64)
+        at = pd.Index(self.ids).get_indexer(list(names))
+        for name, number in zip(names, at, strict=True):
+            if number < 0:
+                raise ValueError(f"{where}: there is no node {name!r:.60}; {_near(name, self.ids.tolist())}")
+        return np.array(pd.unique(at), dtype=np.int64)
 
 
 def _near(unknown: str, names: Sequence[str]) -> str:
@@ -206,3 +211,87 @@ def _ids_of(names: Any) -> tuple[list[str], str]:
         table = read_table(names, names=frozenset({"id", "ids", "node", "nodes", "name"}))
         return table.text[:, 0].tolist(), table.name
     return [str(name) for name in names], "`between`"
+
+
+_SAMPLE = 1000  # labelled nodes between which the size of scores is measured
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class PairScores:
+    """Factors of the scores f(u, v) = ⟨a_u, b_v⟩: of all nodes, or of rows and of columns."""
+
+    A: Matrix
+    B: Matrix
+    first: int = 0  # the number of the node of the first row of B
+
+    @classmethod
+    def of(cls, parts: Sequence[tuple[str, Any, float]], nodes: ModelNodes) -> PairScores:
+        """Σ_m slope_m f_m(u, v), of fitted models (method, model, slope)."""
+        if nodes.across:
+            [(_, model, _)] = parts
+            return cls(*_bipartite_factors(nodes, model), first=nodes.n_rows)
+        factors = [_scaled_factors(nodes, model, slope) for _, model, slope in parts]
+        left, right = zip(*factors, strict=True)
+        return cls(np.hstack(left), np.hstack(right))
+
+    def between(self, one: Numbers, other: Numbers) -> Matrix:
+        """f(u, v) for every u of one list and every v of another."""
+        return np.asarray(self.A[one] @ self.B[other - self.first].T)
+
+    def of_pairs(self, pairs: Numbers) -> Matrix:
+        """f(u, v) for each pair."""
+        return np.asarray(np.einsum("ij,ij->i", self.A[pairs[:, 0]], self.B[pairs[:, 1] - self.first]))
+
+    def size(self, labeled: Numbers) -> float:
+        """The root mean square of scores between labelled nodes, at most a thousand of them."""
+        some = labeled[np.linspace(0, len(labeled) - 1, min(_SAMPLE, len(labeled))).astype(int)]
+        return root_mean_square(self.between(some, some))
+
+
+def _scaled_factors(nodes: ModelNodes, model: Any, slope: float) -> tuple[Matrix, Matrix]:
+    """The factors of slope · f(u, v), for nodes of training and then for later ones."""
+    [side] = nodes.sides
+    A, B = (to_numpy(part) for part in model.factors())
+    if side.n_later:
+        later = (to_numpy(part) for part in model.factors(side.X[side.n_fitted :]))
+        A, B = (np.vstack(both) for both in zip((A, B), later, strict=True))
+    return A if slope == 1.0 else slope * A, B
+
+
+def _bipartite_factors(nodes: ModelNodes, model: BipartitePredictor) -> tuple[Matrix, Matrix]:
+    """k₁(x, ·)ᵀ C and k₂(z, ·)."""
+    rows, columns = nodes.sides
+    K = to_numpy(model.kernel_(rows.X, rows.X[: rows.n_fitted]))
+    L = to_numpy(model.partner_kernel_(columns.X, columns.X[: columns.n_fitted]))
+    return np.asarray(matmul(K, to_numpy(model.row_model_.solution_.C))), L
+
+
+def rank(
+    nodes: ModelNodes, scores: PairScores, blocks: Sequence[tuple[Numbers, Numbers | None]], top: int
+) -> tuple[Numbers, Matrix]:
+    """The best pairs of nodes that are not known to be linked, and their scores.
+
+    Of the ends of a pair the smaller number comes first, but a later node before one of training.
+    """
+    found = [_best(nodes, scores, one, other, top) for one, other in blocks]
+    ends, values = (np.concatenate(part) for part in zip(*found, strict=True))
+    order = np.lexsort((ends[:, 1], ends[:, 0], -values))[:top]
+    ends = ends[order]
+    values = values[order]
+    later = nodes.is_later[ends]
+    swapped = later[:, 1] & ~later[:, 0] & (not nodes.across)
+    return np.where(swapped[:, None], ends[:, ::-1], ends), values
+
+
+def _best(
+    nodes: ModelNodes, scores: PairScores, one: Numbers, other: Numbers | None, top: int
+) -> tuple[Numbers, Matrix]:
+    """The best pairs of a node of one list and one of another, which shares none, or of two nodes of one list."""
+    to = one if other is None else other
+    known = np.column_stack(nodes.adjacency[one][:, to].nonzero())
+    B = scores.B[to - scores.first]
+    pairs, values = best_pairs(scores.A[one], B, top=top, known=known, one_list=other is None)
+    ends = np.column_stack([one[pairs[:, 0]], to[pairs[:, 1]]])
+    return np.sort(ends, axis=1).astype(np.int64), values

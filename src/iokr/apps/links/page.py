@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
-from iokr.apps.links.comparison import FOLDS
 from iokr.apps.links.data import left_out
-from iokr.apps.links.later import input_table
-from iokr.apps.links.methods import METHODS, STACKED
+from iokr.apps.links.features import input_table
+from iokr.apps.links.methods import FOLDS, METHODS, STACKED
 from iokr.apps.links.nodes import ModelNodes
 from iokr.apps.readers import Rejection
 from iokr.apps.report import (
@@ -30,20 +30,18 @@ from iokr.apps.report import (
     to_graphml,
 )
 from iokr.apps.report.figures import Canvas
-from iokr.apps.report.tables import no_formula, tab_separated
+from iokr.apps.report.tables import no_formula, text_of
 
 if TYPE_CHECKING:
     from iokr.apps.links.model import LinkModel
     from iokr.apps.links.prediction import LinkResult
 
-__all__ = ["cell_of", "formula_notes", "model_report", "network_of", "prediction_report", "rejected_tsv"]
+__all__ = ["formula_notes", "model_report", "network_of", "prediction_report", "rejected_tsv"]
 
 FEWEST = 50  # predicted links that are drawn in any case
 DRAWN = 150  # predicted links in the drawing for readers without script; with more it shows nothing
 MANY = 6000  # nodes beyond which only those of predicted links are in the network
 RANKS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
-
-Cell = Callable[[Any], str]
 
 
 def prediction_report(result: LinkResult, *, spreadsheet_safe: bool = False) -> Report:
@@ -56,15 +54,18 @@ def prediction_report(result: LinkResult, *, spreadsheet_safe: bool = False) -> 
     rejections = [rejection for one in later for rejection in one.rejections]
     if network is not None:
         rejections += network.rejections
-    cell = cell_of(safe=spreadsheet_safe)
-    listed = _live_links(result.rows, result.details, safe=spreadsheet_safe)
+    rows = result.table.drop(columns="evidence")
+    calibrated = "probability" if "probability" in rows else "score"
+    links = Table("predicted links", rows.to_dict("records"), note="All rows are in `edges.tsv`.", ours=(calibrated,))
+    listed = LiveTable(links, result.details, names=("source", "target"), file="edges.tsv", safe=spreadsheet_safe)
+    found = network_of(result)
     tables = (model.comparison_table, inputs, model.chosen_table)
     return Report(
         f"Predicted links{' of new nodes' if nodes.n_later else ''}{', two kinds of nodes' if nodes.across else ''}",
         _summary(result),
         (
             *_live_parts(result, listed),
-            *_precision_parts(result.rows),
+            *_precision_parts(rows),
             *(table for table in tables if table is not None),
         ),
         (
@@ -74,7 +75,12 @@ def prediction_report(result: LinkResult, *, spreadsheet_safe: bool = False) -> 
             *([model.description] if model.description else []),
         ),
         result.info,
-        {**_link_files(result, cell), "rejected.tsv": rejected_tsv(rejections, cell)},
+        {
+            "edges.tsv": _tsv(rows.rename(columns=lambda name: name.replace(" ", "_")), safe=spreadsheet_safe),
+            "network.graphml": to_graphml(found),
+            "network.cyjs": to_cytoscape(found),
+            "rejected.tsv": rejected_tsv(rejections, safe=spreadsheet_safe),
+        },
     )
 
 
@@ -95,10 +101,10 @@ def _summary(result: LinkResult) -> str:
     """The numbers of nodes, of known links and of predicted ones."""
     nodes = result.nodes
     new = f" {nodes.n_later} new nodes." if nodes.n_later else ""
-    found = f"{len(result.rows)} predicted links{result.selection.described()}"
+    found = f"{len(result.table)} predicted links{result.selection.described()}"
     if nodes.n_later and not result.selection.described():
         found += " with a new node"
-    above = sum(row["above threshold"] for row in result.rows)
+    above = result.table["above threshold"].sum()
     return f"{_known(nodes)}{new} {found}, {above} of them above the threshold {result.model.threshold:.3g}."
 
 
@@ -192,54 +198,33 @@ def network_of(result: LinkResult) -> Network:
         labeled = set(nodes.labeled.tolist())
         about = {str(name): {"labeled": i in labeled} for i, name in enumerate(nodes.ids)}
     links: list[tuple[str, str, dict[str, Any]]] = []
-    for i, j, weight in nodes.known_links():
-        weights = {} if nodes.across else {"weight": weight}
-        links.append((str(nodes.ids[i]), str(nodes.ids[j]), {"kind": "known", **weights}))
-    for row in result.rows:
-        values: dict[str, Any] = {name: row[name] for name in ("score", "rank", "probability") if name in row}
-        links.append((row["source"], row["target"], {"kind": "predicted", **values}))
+    known, weights = nodes.known_links()
+    for (one, other), weight in zip(nodes.ids[known].tolist(), weights.tolist(), strict=True):
+        weighted = {} if nodes.across else {"weight": weight}
+        links.append((one, other, {"kind": "known", **weighted}))
+    named = [name for name in ("score", "rank", "probability") if name in result.table]
+    for row in result.table.to_dict("records"):
+        links.append((row["source"], row["target"], {"kind": "predicted", **{name: row[name] for name in named}}))
     return Network(about, links)
 
 
-def _link_files(result: LinkResult, cell: Cell) -> dict[str, str]:
-    """The list, and the network with it."""
-    network = network_of(result)
-    head = [name.replace(" ", "_") for name in result.rows[0]]
-    cells = [[_written(value, cell) for value in row.values()] for row in result.rows]
-    return {
-        "edges.tsv": tab_separated(head, cells),
-        "network.graphml": to_graphml(network),
-        "network.cyjs": to_cytoscape(network),
-    }
-
-
-def _written(value: Any, cell: Cell) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return cell(value)
-
-
-def cell_of(*, safe: bool) -> Cell:
-    """A value for a TSV file, as it is or safe for spreadsheets."""
-    return (lambda value: str(no_formula(value))) if safe else str
-
-
-def rejected_tsv(rejections: Sequence[Rejection], cell: Cell = str) -> str:
+def rejected_tsv(rejections: Sequence[Rejection], *, safe: bool) -> str:
     """Rows that did not fit, as TSV; nodes whose gaps were filled are in the network, and not here."""
-    head = [field.name for field in fields(Rejection)]
-    rows = ([cell("" if value is None else value) for value in astuple(one)] for one in left_out(rejections))
-    return tab_separated(head, rows)
+    columns = [field.name for field in fields(Rejection)]
+    table = pd.DataFrame([astuple(one) for one in left_out(rejections)], columns=columns, dtype=object)
+    return _tsv(table.fillna(""), safe=safe)
+
+
+def _tsv(table: pd.DataFrame, *, safe: bool) -> str:
+    """A table as TSV; truth values are yes or no."""
+    table = table.map(lambda cell: text_of(cell) if isinstance(cell, bool) else cell)
+    if safe:
+        table = table.map(no_formula)
+    text: str = table.to_csv(sep="\t", index=False, lineterminator="\n", na_rep="nan")
+    return text
 
 
 # ----------------------------------------------------------------------------------------------------------- live parts
-
-
-def _live_links(rows: list[dict[str, Any]], details: Any, *, safe: bool) -> LiveTable:
-    """The list, to work with."""
-    note = "All rows are in `edges.tsv`."
-    ours = ("probability",) if rows and "probability" in rows[0] else ("score",)
-    table = Table("predicted links", rows, note=note, ours=ours)
-    return LiveTable(table, details, names=("source", "target"), file="edges.tsv", safe=safe)
 
 
 def _live_parts(result: LinkResult, table: LiveTable) -> tuple[Text, LiveNetwork, Text, LiveTable]:
@@ -249,10 +234,7 @@ def _live_parts(result: LinkResult, table: LiveTable) -> tuple[Text, LiveNetwork
     """
     nodes = result.nodes
     pairs = result.pairs
-    known = nodes.adjacency.tocoo()
-    half = known.row < known.col
-    links = np.column_stack([known.row, known.col])[half]
-    weights = known.data[half]
+    links, weights = nodes.known_links()
     shown = np.unique(np.concatenate([links, pairs]))
     if len(shown) > MANY:
         shown = np.unique(pairs)
@@ -283,8 +265,8 @@ def _live_parts(result: LinkResult, table: LiveTable) -> tuple[Text, LiveNetwork
         nodes.across,
     )
     row = "a row for its evidence, " if any(table.details) else ""
-    listed = f"Click {row}a name for its place in the network."
-    return Text("The network", (words,)), network, Text("Predicted links", (listed,)), table
+    click = f"Click {row}a name for its place in the network."
+    return Text("The network", (words,)), network, Text("Predicted links", (click,)), table
 
 
 def _still(places: Any, predicted: Any, known: Any, words: str) -> Figure:
@@ -302,11 +284,11 @@ def _still(places: Any, predicted: Any, known: Any, words: str) -> Figure:
     )
 
 
-def _precision_parts(rows: list[dict[str, Any]]) -> tuple[Text | Table | Figure, ...]:
+def _precision_parts(rows: pd.DataFrame) -> tuple[Text | Table | Figure, ...]:
     """The expected precision of the first links, where nodes were held out."""
-    if "expected precision" not in rows[0]:
+    if "expected precision" not in rows:
         return ()
-    expected = np.array([row["expected precision"] for row in rows])
+    expected = rows["expected precision"].to_numpy()
     n = len(rows)
     ranks = [rank for rank in RANKS if rank < n] + [n]
     table = [{"first": rank, "expected precision %": float(round(100 * expected[rank - 1], 1))} for rank in ranks]

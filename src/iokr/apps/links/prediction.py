@@ -9,24 +9,22 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from iokr._validation.arguments import check_integer
 from iokr.apps.links.data import LinkData, files_of
-from iokr.apps.links.explanation import Terms, evidence, evidence_across, shared_neighbours, similarity
-from iokr.apps.links.later import LaterNodes, with_later
+from iokr.apps.links.explanation import Details, Terms, evidence, evidence_across, shared_neighbours, similarity
+from iokr.apps.links.features import LaterNodes, with_later
 from iokr.apps.links.model import LinkModel, fit
-from iokr.apps.links.nodes import ModelNodes, Selection
+from iokr.apps.links.nodes import ModelNodes, PairScores, Selection, rank
 from iokr.apps.links.page import network_of, prediction_report
-from iokr.apps.links.scores import PairScores, rank
 from iokr.apps.links.settings import FitOptions, check_arguments
 from iokr.apps.report import Report, Table, run_info, write_run
 from iokr.apps.report.progress import Progress, silent
 
 if TYPE_CHECKING:
     import networkx as nx
-    import pandas as pd
-
 __all__ = ["LinkResult", "predict"]
 
 Matrix = NDArray[np.float64]
@@ -66,23 +64,14 @@ class LinkResult:
     model: LinkModel
     nodes: ModelNodes
     pairs: Numbers
-    rows: list[dict[str, Any]]
-    details: list[tuple[Table | str, ...]]
+    table: pd.DataFrame
+    details: Details
     selection: Selection
     later: tuple[LaterNodes | None, ...] = ()
     info: dict[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        return f"LinkResult({len(self.rows)} links, {self.model!r})"
-
-    @property
-    def table(self) -> pd.DataFrame:
-        """The predicted links."""
-        import pandas as pd
-
-        found = pd.DataFrame(self.rows)
-        found["evidence"] = [_text(parts) for parts in self.details]
-        return found
+        return f"LinkResult({len(self.table)} links, {self.model!r})"
 
     @property
     def comparison(self) -> pd.DataFrame:
@@ -110,16 +99,6 @@ class LinkResult:
         if folder is not None:
             write_run(found, Path(folder), spreadsheet_safe=spreadsheet_safe)
         return found
-
-
-def _text(details: Sequence[Table | str]) -> str:
-    """Evidence in a cell: ends and shares of the largest terms."""
-    tables = [part for part in details if isinstance(part, Table)]
-    found = []
-    for row in (row for table in tables for row in table.rows):
-        one, other, *_ = row.values()
-        found.append(f"{one} – {other} ({row['share of score']})")
-    return "; ".join(found)
 
 
 def predict(
@@ -189,51 +168,47 @@ def predict(
     progress(0, 1, "ranking pairs")
     scores = PairScores.of(model.parts, known)
     pairs, values = rank(known, scores, blocks, selection.top)
-    rows, details = _rows(model, known, scores, pairs, values)
+    table, details = _table(model, known, scores, pairs, values)
     progress(1, 1, "ranking pairs")
     files = files_of([list(model.files), nodes, partners], [ids, *(between or ())])
     info = run_info(seed=seed, seconds=perf_counter() - start, files=files)
-    return LinkResult(model, known, pairs, rows, details, selection, later, info)
+    return LinkResult(model, known, pairs, table, details, selection, later, info)
 
 
-def _rows(
+def _table(
     model: LinkModel, nodes: ModelNodes, scores: PairScores, pairs: Numbers, values: Matrix
-) -> tuple[list[dict[str, Any]], list[tuple[Table | str, ...]]]:
-    """The rows of the list of links, and the evidence for each."""
+) -> tuple[pd.DataFrame, Details]:
+    """The list of links, and the evidence for each."""
+    names = nodes.ids[pairs]
+    head = {"rank": np.arange(1, len(pairs) + 1), "source": names[:, 0], "target": names[:, 1], "score": values}
     if nodes.across:
-        columns = model.calibrated(values, 1.0) | _context_across(nodes, pairs)
+        one, other = nodes.kinds
+        degrees = nodes.adjacency.sum(axis=1).astype(np.int64)[pairs]
+        known = (degrees > 0).astype(int)
+        kinds = np.array([["both new", f"new {one}"], [f"new {other}", "both known"]])
+        columns = {
+            **model.calibrated(values, 1.0),
+            "pair": kinds[known[:, 0], known[:, 1]],
+            "known links of source": degrees[:, 0],
+            "known links of target": degrees[:, 1],
+        }
         details = evidence_across(nodes, model.estimator, pairs)
     else:
         terms = Terms.of(model.parts, nodes)
-        columns = model.calibrated(values, scores.size(nodes.labeled)) | _context(nodes, terms, pairs)
+        labeled = np.isin(np.arange(len(nodes.ids)), nodes.labeled)
+        kinds = np.array(["new–new", "labelled–new", "labelled–labelled"])
+        columns = {
+            **model.calibrated(values, scores.size(nodes.labeled)),
+            "pair": kinds[labeled[pairs].sum(axis=1)],
+            "shared partners": shared_neighbours(nodes, pairs),
+            "similarity": similarity(nodes, terms.kernel, pairs),
+        }
         details = evidence(nodes, scores, terms, pairs)
-    columns["above threshold"] = values > model.threshold
-    names = nodes.ids[pairs]
-    head = {"rank": np.arange(1, len(pairs) + 1), "source": names[:, 0], "target": names[:, 1], "score": values}
-    columns = head | columns
-    cells = zip(*(column.tolist() for column in columns.values()), strict=True)
-    return [dict(zip(columns, row, strict=True)) for row in cells], details
+    above = {"above threshold": values > model.threshold}
+    return pd.DataFrame({**head, **columns, **above, "evidence": [_text(parts) for parts in details]}), details
 
 
-def _context(nodes: ModelNodes, terms: Terms, pairs: Numbers) -> dict[str, NDArray[Any]]:
-    """What is known of the ends of each pair, of one kind of nodes."""
-    labeled = np.isin(np.arange(len(nodes.ids)), nodes.labeled)
-    kinds = np.array(["new–new", "labelled–new", "labelled–labelled"])
-    return {
-        "pair": kinds[labeled[pairs].sum(axis=1)],
-        "shared partners": shared_neighbours(nodes, pairs),
-        "similarity": similarity(nodes, terms.kernel, pairs),
-    }
-
-
-def _context_across(nodes: ModelNodes, pairs: Numbers) -> dict[str, NDArray[Any]]:
-    """The same for two kinds."""
-    one, other = nodes.kinds
-    degrees = np.asarray(nodes.adjacency.sum(axis=1)).ravel().astype(np.int64)[pairs]
-    known = (degrees > 0).astype(int)
-    kinds = np.array([["both new", f"new {one}"], [f"new {other}", "both known"]])
-    return {
-        "pair": kinds[known[:, 0], known[:, 1]],
-        "known links of source": degrees[:, 0],
-        "known links of target": degrees[:, 1],
-    }
+def _text(details: Sequence[Table]) -> str:
+    """Evidence in a cell: ends and shares of the largest terms."""
+    rows = [list(row.values()) for table in details for row in table.rows]
+    return "; ".join(f"{row[0]} – {row[1]} ({row[-1]})" for row in rows)

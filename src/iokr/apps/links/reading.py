@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, triu
 
@@ -90,20 +91,49 @@ def read(
     check_arguments(locals())
     if edges is None:
         raise TypeError("`edges` is missing: give the known links.")
-    id_columns = () if id_column is None else (id_column,)
-    layout = Layout(id_columns, None if columns is None else tuple(columns), tuple(one_hot or ()), transpose, decimal)
+    layout = Layout(
+        () if id_column is None else (id_column,),
+        None if columns is None else tuple(columns),
+        tuple(one_hot or ()),
+        transpose,
+        decimal,
+    )
     ends = {"source": source, "target": target, "weight": weight, "decimal": decimal}
-    tables = as_tables(nodes, "nodes", layout)
     own_ids = None if ids is None else as_ids(ids, "ids")
+    listed = not (isinstance(labeled, str) and labeled in ("edges", "all"))
     if partners is not None or bipartite:
-        others = None if partners is None else as_tables(partners, "partners", layout)
-        network = _read_across(tables, edges, others, own_ids, missing, layout, ends)
+        rows = read_views(as_tables(nodes, "nodes", layout), ids=own_ids, missing=missing, layout=layout)
+        if partners is None:
+            network = _read_bipartite(rows, edges, ends)
+        else:
+            others = read_views(as_tables(partners, "partners", layout), missing=missing, layout=layout)
+            network = _read_across(rows, others, edges, ends)
     else:
-        matrices = as_tables(kernels, "kernels", Layout())
-        network = _read_one_kind(tables, edges, matrices, own_ids, labeled, missing, layout, ends)
-    listed = labeled if labeled_by(labeled) == "list" else None
-    files = files_of([nodes, partners, kernels, edges], [ids, listed])
-    return replace(network, layout=layout, missing=missing, labeled_by=labeled_by(labeled), files=files)
+        matrix = _matrix(edges)
+        found = read_network(
+            as_edges(edges if matrix is None else _numbered_links(matrix)),
+            nodes=as_tables(nodes, "nodes", layout) or None,
+            kernels=as_tables(kernels, "kernels", Layout()),
+            ids=own_ids,
+            labeled=as_ids(labeled, "labeled") if listed else labeled,
+            missing=missing,
+            layout=layout,
+            columns=ends,
+        )
+        network = LinkData(
+            found.nodes,
+            found.nodes,
+            ("node", "node"),
+            found.adjacency,
+            found.labeled,
+            found.rejections,
+            found.notes,
+            found.comments,
+            by_position=found.by_position,
+        )
+    files = files_of([nodes, partners, kernels, edges], [ids, labeled if listed else None])
+    labeled_by = "list" if listed else labeled
+    return replace(network, layout=layout, missing=missing, labeled_by=labeled_by, files=files)
 
 
 def as_tables(given: Any, name: str, layout: Layout) -> list[Path | str | Cells]:
@@ -117,45 +147,6 @@ def as_tables(given: Any, name: str, layout: Layout) -> list[Path | str | Cells]
     else:
         named = [(name, given)]
     return [as_table(table, view, with_index=not layout.id) for view, table in named]
-
-
-def labeled_by(labeled: Any) -> str:
-    """Where labelled nodes come from."""
-    return labeled if isinstance(labeled, str) and labeled in ("edges", "all") else "list"
-
-
-def _read_one_kind(
-    nodes: Tables,
-    edges: Any,
-    kernels: Tables,
-    ids: Any,
-    labeled: Any,
-    missing: str,
-    layout: Layout,
-    ends: dict[str, Any],
-) -> LinkData:
-    matrix = _matrix(edges)
-    found = read_network(
-        as_edges(edges if matrix is None else _numbered_links(matrix)),
-        nodes=nodes or None,
-        kernels=kernels,
-        ids=ids,
-        labeled=labeled if labeled_by(labeled) != "list" else as_ids(labeled, "labeled"),
-        missing=missing,
-        layout=layout,
-        columns=ends,
-    )
-    return LinkData(
-        found.nodes,
-        found.nodes,
-        ("node", "node"),
-        found.adjacency,
-        found.labeled,
-        found.rejections,
-        found.notes,
-        found.comments,
-        by_position=found.by_position,
-    )
 
 
 def _matrix(edges: Any) -> csr_array | None:
@@ -173,55 +164,40 @@ def _numbered_links(matrix: csr_array) -> NDArray[np.float64]:
     return np.column_stack([above.row, above.col, above.data]).astype(np.float64)
 
 
-def _read_across(
-    nodes: Tables,
-    edges: Any,
-    partners: Tables | None,
-    ids: Any,
-    missing: str,
-    layout: Layout,
-    ends: dict[str, Any],
+def _read_across(rows: Nodes, columns: Nodes, edges: Any, ends: dict[str, Any]) -> LinkData:
+    """Two tables of nodes and the links between them."""
+    matrix = _matrix(edges)
+    table = read_edges(
+        as_edges(edges if matrix is None else _named_links(matrix, rows, columns)),
+        known=[*rows.ids.tolist(), *columns.ids.tolist()],
+        **ends,
+    )
+    kinds = (rows.views[0][0], columns.views[0][0])
+    network = _across(table, rows, columns, kinds, (*rows.rejections, *columns.rejections))
+    notes = (*rows.notes, *columns.notes, *table.notes)
+    return replace(network, notes=notes, comments=rows.comments + columns.comments + table.comments)
+
+
+def _read_bipartite(nodes: Nodes, edges: Any, ends: dict[str, Any]) -> LinkData:
+    """One table of nodes, whose kind is the column of the edge list that they are in."""
+    table = read_edges(as_edges(edges), known=nodes.ids.tolist(), **ends)
+    rows, columns, lost = _by_column(table, nodes)
+    network = _across(table, rows, columns, ("rows", "columns"), (*nodes.rejections, *lost))
+    return replace(network, notes=(*nodes.notes, *table.notes), comments=nodes.comments + table.comments)
+
+
+def _across(
+    table: FileTable, rows: Nodes, columns: Nodes, names: tuple[str, str], rejections: tuple[Rejection, ...]
 ) -> LinkData:
-    """Two tables of nodes, or one and the columns of the edge list."""
-    rows = read_views(nodes, ids=ids, missing=missing, layout=layout)
-    if partners is None:
-        table = read_edges(as_edges(edges), known=rows.ids.tolist(), **ends)
-        names = ("rows", "columns")
-        rows, columns, lost = _by_column(table, rows)
-        rejections = (*rows.rejections, *lost)
-        notes = rows.notes
-        comments = rows.comments
-    else:
-        columns = read_views(partners, missing=missing, layout=layout)
-        matrix = _matrix(edges)
-        table = read_edges(
-            as_edges(edges if matrix is None else _named_links(matrix, rows, columns)),
-            known=[*rows.ids.tolist(), *columns.ids.tolist()],
-            **ends,
-        )
-        names = (rows.views[0][0], columns.views[0][0])
-        rejections = (*rows.rejections, *columns.rejections)
-        notes = (*rows.notes, *columns.notes)
-        comments = rows.comments + columns.comments
+    """Two kinds of nodes, called as the columns of the edge list or, where these have no names, by `names`."""
     titled = len(set(table.head)) == 2 and all(table.head)
     kinds = (table.head[0], table.head[1]) if titled else names
     known, more = _links_across(table, rows, columns)
-    return LinkData(
-        rows,
-        columns,
-        kinds,
-        known,
-        np.arange(len(rows.ids)),
-        (*rejections, *more),
-        (*notes, *table.notes),
-        comments + table.comments,
-    )
+    return LinkData(rows, columns, kinds, known, np.arange(len(rows.ids)), (*rejections, *more))
 
 
 def _named_links(matrix: csr_array, rows: Nodes, columns: Nodes) -> Any:
     """The entries of a matrix over all rows of two tables, by their ids."""
-    import pandas as pd
-
     origins = [nodes.ids if nodes.origin is None else nodes.origin for nodes in (rows, columns)]
     if matrix.shape != (len(origins[0]), len(origins[1])):
         n, m = (len(ids) for ids in origins)

@@ -6,14 +6,20 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, TypedDict
 
+import numpy as np
+
 from iokr._validation.arguments import check_choice, check_number
 from iokr.estimators.areas import SCORINGS
 
-__all__ = ["FitOptions", "Settings", "check_arguments"]
+__all__ = ["ALPHAS", "NEIGHBORS", "STRENGTHS", "WIDTHS", "FitOptions", "Settings", "check_arguments"]
 
 METHODS = ("auto", "iokr", "pairs", "stack")
 INPUT_KERNELS = ("gaussian", "linear", "cosine", "tanimoto")
 COMBINATIONS = ("mean", "alignf", "align")
+WIDTHS = (0.1, 0.3, 1.0, 3.0)  # of the Gaussian kernel: gamma in units of the median's
+ALPHAS = tuple(float(f"{a:.6g}") for a in np.logspace(-4, 2, 13))
+STRENGTHS = (1e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0)
+NEIGHBORS = 10
 
 
 class FitOptions(TypedDict, total=False):
@@ -83,6 +89,11 @@ class Settings:
             raise ValueError("`unlabeled` has no effect on PairLinkPredictor; choose another `method`.")
 
     @property
+    def methods(self) -> list[str]:
+        """The methods to compare."""
+        return list(METHODS[1:]) if self.method == "auto" else [self.method]
+
+    @property
     def scaled(self) -> bool:
         """Whether features are scaled; the Tanimoto kernel takes them as they are."""
         return self.scale and self.input_kernel != "tanimoto"
@@ -90,18 +101,28 @@ class Settings:
 
 _SETTINGS = tuple(field.name for field in fields(Settings))
 
-# Arguments of `read` and `fit` that have an effect on some data only.
-_OF_TABLES = ("missing", "scale", "input_kernel", "columns", "id_column", "one_hot", "transpose")
-_OF_ONE_KIND = ("kernels", "labeled", "beta", "unlabeled", "method", "search_all")
-_OF_FITTING = (
-    *("edges", "kernels", "labeled", "missing", "bipartite", "columns", "id_column", "one_hot", "transpose", "decimal"),
-    *("source", "target", "weight", *_SETTINGS),
-)
 _DEFAULTS: dict[str, Any] = {
     **{field.name: field.default for field in fields(Settings)},
     **{"labeled": "edges", "missing": "reject", "bipartite": False, "transpose": False},
     "decimal": "auto",
 }  # None where there is no other
+
+# Arguments of `read` and `fit` that have an effect on some data only: with which others they have none, and why.
+_OF_ONE_KIND = ("kernels", "labeled", "beta", "unlabeled", "method", "search_all")
+_NO_EFFECT = (
+    ("partners", ("bipartite",), "with `partners`: two tables say which nodes are of which kind"),
+    ("partners", (*_OF_ONE_KIND, "ids"), "with `partners`: there are two kinds of nodes"),
+    ("bipartite", _OF_ONE_KIND, "with `bipartite`: there are two kinds of nodes"),
+    (
+        "kernels",
+        ("missing", "scale", "input_kernel", "columns", "id_column", "one_hot", "transpose"),
+        "on kernel matrices; it needs `nodes`",
+    ),
+)
+_NO_EFFECT_ON_MODEL = (
+    *("edges", "kernels", "labeled", "missing", "bipartite", "columns", "id_column", "one_hot", "transpose", "decimal"),
+    *("source", "target", "weight", *_SETTINGS),
+)
 
 
 def check_arguments(values: Mapping[str, Any], given: Collection[str] | None = None) -> None:
@@ -110,47 +131,33 @@ def check_arguments(values: Mapping[str, Any], given: Collection[str] | None = N
     `given` are the names of the arguments that the user gave; by default those that differ from their defaults.
     """
     names = {name for name, value in values.items() if not _is_default(name, value)} if given is None else set(given)
-    _check_selection(values)
+    if values.get("partners_of") and values.get("between"):
+        raise ValueError("Give `partners_of` or `between`, not both.")
+    files = [*_each(values.get("nodes")), *_each(values.get("partners")), values.get("edges")]
+    if [name for name in files if isinstance(name, str)].count("-") > 1:
+        raise ValueError("Standard input, -, can be read once.")
     if "model" in names:
-        _refuse(names, _OF_FITTING, "has no effect on a fitted model")
+        _refuse(names, "model", _NO_EFFECT_ON_MODEL, "on a fitted model")
         return
-    _check_kinds(names)
+    for name in ("partners", "bipartite"):
+        if name in names and "nodes" not in names:
+            raise ValueError(f"`{name}` needs `nodes`, tables of features.")
+    for name, others, why in _NO_EFFECT:
+        _refuse(names, name, others, why)
     if ("nodes" in names) == ("kernels" in names):
         raise ValueError("Give either `nodes`, tables of features, or `kernels`, kernel matrices.")
-    if "kernels" in names:
-        _refuse(names, _OF_TABLES, "has no effect on kernel matrices; it needs `nodes`")
-    elif not any(_several(values.get(name)) for name in ("nodes", "partners")):
-        _refuse(names, ("combine",), "has no effect on one table; it needs several `nodes` or `kernels`")
+    several = "kernels" in names or any(len(_each(values.get(name))) > 1 for name in ("nodes", "partners"))
+    if "combine" in names and not several:
+        raise ValueError("`combine` has no effect on one table; it needs several `nodes` or `kernels`.")
     if (values.get("source") is None) != (values.get("target") is None):
         raise ValueError("Give both `source` and `target`, or neither.")
     Settings(**{name: value for name, value in values.items() if name in _SETTINGS})
 
 
-def _check_selection(values: Mapping[str, Any]) -> None:
-    if values.get("partners_of") and values.get("between"):
-        raise ValueError("Give `partners_of` or `between`, not both.")
-    files = [*_each(values.get("nodes")), *_each(values.get("partners")), values.get("edges")]
-    if sum(isinstance(name, str) and name == "-" for name in files) > 1:
-        raise ValueError("Standard input, -, can be read once.")
-
-
-def _check_kinds(names: Collection[str]) -> None:
-    if "partners" in names and "bipartite" in names:
-        raise ValueError("`bipartite` has no effect with `partners`: two tables say which nodes are of which kind.")
-    for name in ("partners", "bipartite"):
-        if name in names and "nodes" not in names:
-            raise ValueError(
-                f"`{name}` needs `nodes`, features of {'both kinds' if name == 'bipartite' else 'a kind'}."
-            )
-        if name in names:
-            own = ("ids",) if name == "partners" else ()
-            _refuse(names, (*_OF_ONE_KIND, *own), f"has no effect with `{name}`: there are two kinds of nodes")
-
-
-def _refuse(given: Collection[str], without_effect: Iterable[str], why: str) -> None:
-    for name in without_effect:
-        if name in given:
-            raise ValueError(f"`{name}` {why}.")
+def _refuse(given: Collection[str], name: str, others: Iterable[str], why: str) -> None:
+    for other in others:
+        if name in given and other in given:
+            raise ValueError(f"`{other}` has no effect {why}.")
 
 
 def _is_default(name: str, value: Any) -> bool:
@@ -159,8 +166,4 @@ def _is_default(name: str, value: Any) -> bool:
 
 
 def _each(given: Any) -> list[Any]:
-    return list(given) if isinstance(given, (list, tuple)) else [given]
-
-
-def _several(given: Any) -> bool:
-    return isinstance(given, (list, tuple, Mapping)) and len(given) > 1
+    return list(given) if isinstance(given, (list, tuple, Mapping)) else [given]

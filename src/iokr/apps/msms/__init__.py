@@ -10,13 +10,12 @@ from iokr._lazy import lazy_names
 if TYPE_CHECKING:
     from iokr.apps.msms.checkpoint import Checkpoint
     from iokr.apps.msms.demo import MadeSpectra, make_spectra, write_demo
-    from iokr.apps.msms.evaluation import evaluate
+    from iokr.apps.msms.evaluation import TableEvaluation, evaluate, evaluate_table
     from iokr.apps.msms.evaluation_result import EvaluationResult
     from iokr.apps.msms.identification import identify
     from iokr.apps.msms.identification_result import IdentificationResult
     from iokr.apps.msms.inputs import cache_file, read_spectra
     from iokr.apps.msms.model import SpectraModel, load
-    from iokr.apps.msms.ranked_tables import TableEvaluation, evaluate_table
     from iokr.apps.msms.training import train
 
 __all__ = [

@@ -5,16 +5,13 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from iokr.chem.spectra import MassSpectra, MassSpectrum, read_spectra
 from iokr.chem.structures.fragments import bond_fragments
 from iokr.chem.structures.molecules import BadMolecule, Molecule
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["MadeSpectra", "made_molecules", "make_spectra", "write_demo"]
 
@@ -85,8 +82,6 @@ def make_spectra(n: int = 90, unknowns: int = 12, seed: int = 0) -> MadeSpectra:
     >>> len(made.library), len(made.unknowns), made.truth.columns.tolist()
     (17, 3, ['spectrum_id', 'smiles'])
     """
-    import pandas as pd
-
     rng = np.random.default_rng(seed)
     molecules = [Molecule(text) for text in made_molecules(n, seed)]
     unknown = set(rng.permutation(n)[:unknowns].tolist())

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from iokr.apps.msms.folds import GROUPS, Confidence, OutOfFold
 from iokr.apps.msms.inputs import input_table
 from iokr.apps.msms.library import Library
-from iokr.apps.msms.out_of_fold import GROUPS, Confidence, OutOfFold
-from iokr.apps.msms.page import Card, cards
-from iokr.apps.msms.tables import (
+from iokr.apps.msms.page import (
     TOPS,
+    Card,
+    cards,
     figures,
     frame_of,
     records,
@@ -27,9 +29,6 @@ from iokr.apps.msms.tables import (
 from iokr.apps.report import OURS, THEIRS, Figure, Report, Spread, Table, Text, plot
 from iokr.apps.report.figures import Canvas
 from iokr.estimators.identification.model import METHODS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["EvaluationResult"]
 

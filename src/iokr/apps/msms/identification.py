@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -10,15 +13,13 @@ from numpy.typing import NDArray
 
 from iokr._validation.arguments import check_integer
 from iokr.apps.msms.baselines import LibrarySearch
-from iokr.apps.msms.candidates import CandidateLists, check_given, read_candidate_lists
 from iokr.apps.msms.checkpoint import Checkpoint
 from iokr.apps.msms.identification_result import BEST, MANY, IdentificationResult
-from iokr.apps.msms.inputs import Structures, as_spectra, peaks_of
+from iokr.apps.msms.inputs import CandidateLists, Structures, as_spectra, check_given, peaks_of, read_candidate_lists
 from iokr.apps.msms.library import check_options
 from iokr.apps.msms.model import SpectraModel, load
-from iokr.apps.msms.stages import Stages
 from iokr.apps.readers.spectra_files import SpectraFiles
-from iokr.apps.report import Progress, silent
+from iokr.apps.report import Progress, run_info, silent
 from iokr.chem.similarities import modified_cosine
 from iokr.data.candidates import CandidateSets
 from iokr.estimators.identification.confidence import in_set, probabilities
@@ -90,37 +91,38 @@ def identify(
     check_options(own=own, match=match)
     check_integer(top, "top", minimum=1)
     check_given(candidates, database)
-    stages = Stages(progress)
+    start = perf_counter()
     if not isinstance(model, SpectraModel):
-        stages(0, 1, "reading the model")
+        progress(0, 1, "reading the model")
         model = load(model)
     if model.kernels == "six" and database is not None and match == "mass":
         raise ValueError(
             'The model compares sub-formulas and needs the formula of every spectrum, which `match="mass"` does not '
             'give; use `match="formula"`, or a model trained with the kernels "peaks,losses".'
         )
-    stages(0, 1, "reading spectra")
+    progress(0, 1, "reading spectra")
     files = as_spectra(spectra)
     if model.ion_mode and files.ion_mode and model.ion_mode != files.ion_mode:
         raise ValueError(f"The spectra have {files.ion_mode} ion mode and the model {model.ion_mode}.")
-    stages(0, 1, "reading candidates")
+    progress(0, 1, "reading candidates")
     structures = Structures(model.fingerprints, cache)
     lists = read_candidate_lists(
         files, structures, candidates=candidates, database=database, match=match, ppm=ppm, adduct=adduct
     )
     if own == "exclude":
         lists = lists.without(set(model.identities), files)
-    ranker = Ranker(model, files, lists, structures, top=top, delta=delta, own=own)
+    ranker = Ranker(model, files, lists, structures, top, delta, own)
     answers = Checkpoint.of(checkpoint, ranker.key())
     rows = [i for i, listed in enumerate(lists.lists) if listed]
     for block in _blocks([i for i in rows if files.ids[i] not in answers.parts], lists):
-        stages(len(answers.parts), len(rows), "ranking candidates")
+        progress(len(answers.parts), len(rows), "ranking candidates")
         for i, answer in zip(block, ranker.answers(block), strict=True):
             answers.put(files.ids[i], answer)
     paths = [*files.paths, *lists.paths]
     if model.path is not None:
         paths.append(model.path)
-    return IdentificationResult(model, files, lists, answers.parts, delta, ranker.reranks, stages.info(paths))
+    info = run_info(seconds=perf_counter() - start, files=paths)
+    return IdentificationResult(model, files, lists, answers.parts, delta, ranker.reranks, info)
 
 
 def _blocks(rows: list[int], lists: CandidateLists) -> Iterator[list[int]]:
@@ -170,32 +172,27 @@ def all_scores(
     return found
 
 
+@dataclass(frozen=True, eq=False)
 class Ranker:
     """Ranks the candidates of queries by a model."""
 
-    def __init__(
-        self,
-        model: SpectraModel,
-        files: SpectraFiles,
-        candidates: CandidateLists,
-        structures: Structures,
-        *,
-        top: int,
-        delta: float,
-        own: str,
-    ) -> None:
-        self.model = model
-        self.files = files
-        self.candidates = candidates
-        self.structures = structures
-        self.top = top
-        self.own = own
-        self.delta = delta
-        self.reranks = len({one.identity for listed in candidates.lists for one in listed}) > MANY
-        self._level = model.identification.set_level(1 - delta) if model.calibrated else np.inf
-        self._rows: dict[str, list[int]] = {}  # the training spectra of each molecule
-        for j, name in enumerate(model.identities):
-            self._rows.setdefault(name, []).append(j)
+    model: SpectraModel
+    files: SpectraFiles
+    candidates: CandidateLists
+    structures: Structures
+    top: int
+    delta: float
+    own: str
+
+    @cached_property
+    def reranks(self) -> bool:
+        """Whether the reverse model scores only the best candidates by the forward model."""
+        return len({one.identity for listed in self.candidates.lists for one in listed}) > MANY
+
+    @cached_property
+    def _identities(self) -> NDArray[np.str_]:
+        """The molecule of each training spectrum."""
+        return np.array(self.model.identities)
 
     def key(self) -> dict[str, Any]:
         """The data and options that answers depend on: finished answers of another run are not used."""
@@ -224,11 +221,14 @@ class Ranker:
         answers = []
         for k, i in enumerate(rows):
             values = {method: found[k] for method, found in scores.items()}
-            answer = self._answer(i, values, np.asarray(sets.sets[k]), beta[k], kernel[k])
-            answer["best_similarity"] = float(kernel[k].max())
-            answer["library_match"] = self._library_match(i, similar[k], matched[k])
-            answer["nearest"] = int(np.argmax(similar[k]))
-            answers.append(answer)
+            answers.append(
+                {
+                    **self._answer(i, values, np.asarray(sets.sets[k]), beta[k], kernel[k]),
+                    "best_similarity": float(kernel[k].max()),
+                    "library_match": self._library_match(i, similar[k], matched[k]),
+                    "nearest": int(np.argmax(similar[k])),
+                }
+            )
         return answers
 
     def _answer(
@@ -244,14 +244,14 @@ class Ranker:
         p = members = None
         if self.model.calibrated:
             p = probabilities(f, identification.temperature_)
-            members = in_set(p, self._level)
+            members = in_set(p, identification.set_level(1 - self.delta))
             confidence = {"set_size": int(members.sum()), "novelty": float(identification.novelty([f])[0])}
         shown = order[: self.top]
         tanimoto = np.asarray(Tanimoto()(bits[shown], self.model.bits))
         candidates = []
         for rank, (c, t) in enumerate(zip(shown, tanimoto, strict=True), start=1):
             molecule = self.candidates.lists[i][c]
-            own_rows = self._rows.get(molecule.identity, [])
+            own_rows = self._identities == molecule.identity
             candidates.append(
                 {
                     "candidate_id": molecule.id,
@@ -267,7 +267,7 @@ class Ranker:
                     "probability": None if p is None else float(p[c]),
                     "in_set": None if members is None else bool(members[c]),
                     "tied_with": int((f == f[c]).sum()) - 1 if np.isfinite(f[c]) else None,
-                    "in_library": bool(own_rows),
+                    "in_library": bool(own_rows.any()),
                     "evidence": self._evidence(beta, kernel, t, own_rows),
                 }
             )
@@ -280,7 +280,7 @@ class Ranker:
         }
 
     def _evidence(
-        self, beta: NDArray[Any], kernel: NDArray[Any], tanimoto: NDArray[Any], own_rows: list[int]
+        self, beta: NDArray[Any], kernel: NDArray[Any], tanimoto: NDArray[Any], own_rows: NDArray[np.bool_]
     ) -> list[list[Any]]:
         """The training spectra with the largest |β_i κ(y, y_i)|: id, β, k, Tanimoto similarity, row."""
         contribution = np.abs(beta * tanimoto)

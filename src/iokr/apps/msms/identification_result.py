@@ -6,24 +6,20 @@ import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from iokr._array import blocks
-from iokr.apps.msms.candidates import CandidateLists
-from iokr.apps.msms.inputs import input_table
+from iokr.apps.msms.inputs import CandidateLists, input_table
 from iokr.apps.msms.model import SpectraModel
-from iokr.apps.msms.page import Card, cards, name_of
-from iokr.apps.msms.tables import frame_of, records, rejected_frame, table_file, write_report
+from iokr.apps.msms.page import Card, cards, frame_of, name_of, records, rejected_frame, table_file, write_report
 from iokr.apps.readers.records import Rejected
 from iokr.apps.readers.spectra_files import SpectraFiles
 from iokr.apps.report import LiveTable, Report, Spread, Table
 from iokr.chem.structures.fingerprints import Fingerprints
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["BEST", "MANY", "IdentificationResult"]
 

@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 from iokr._component import component
 from iokr._system.memory import available_memory, human_bytes
 from iokr._validation.arguments import check_choice
-from iokr.apps.msms.candidates import CandidateLists, read_candidate_lists
-from iokr.apps.msms.inputs import Structures, as_spectra, peaks_of
-from iokr.apps.msms.stages import Stages
+from iokr.apps.msms.inputs import CandidateLists, Structures, as_spectra, peaks_of, read_candidate_lists
 from iokr.apps.readers.molecule_files import read_structures
 from iokr.apps.readers.records import Rejected
 from iokr.apps.readers.spectra_files import SpectraFiles, read_spectra_files
+from iokr.apps.report import Progress
 from iokr.chem.structures.molecules import Molecule
 from iokr.data.bits import Bits
 from iokr.estimators.identification.model import METHODS, OWN, Identification
@@ -193,7 +192,7 @@ def read_library(
     unlabeled: Any,
     memory: float | None,
     cache: Any,
-    stages: Stages,
+    progress: Progress,
     baselines: bool = False,
     **matching: Any,
 ) -> Library:
@@ -207,7 +206,7 @@ def read_library(
             "`unlabeled`: the reverse model maps molecules to spectra and cannot use spectra without molecules; use "
             '`method="forward"` or `method="fusion"`.'
         )
-    stages(0, 1, "reading spectra and structures")
+    progress(0, 1, "reading spectra and structures")
     structures = Structures(fingerprints, cache)
     files, molecules = read_structures(as_spectra(spectra), structures.known)
     _check_size(len({molecule.identity for molecule in molecules}), folds)
@@ -220,9 +219,9 @@ def read_library(
     parts = _kernel_parts(kernels, combine, kernel_ppm)
     distinct = {repr(part): part for part in parts}
     _check_memory(len(blocks), len(distinct), memory, baselines=baselines)
-    stages(0, 1, "reading candidates")
+    progress(0, 1, "reading candidates")
     candidates = read_candidate_lists(files, structures, **matching)
-    stages(0, 1, "comparing spectra")
+    progress(0, 1, "comparing spectra")
     computed = {name: np.asarray(part(blocks)) for name, part in distinct.items()}
     matrices = [computed[repr(part)] for part in parts]
     return Library(

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from iokr._validation.arguments import check_integer
 from iokr.apps.msms.checkpoint import Checkpoint
-from iokr.apps.msms.folds import fold_numbers, held_out_groups
+from iokr.apps.msms.folds import OutOfFold, fold_numbers, held_out_groups, out_of_fold
 from iokr.apps.msms.inputs import input_table
 from iokr.apps.msms.library import Library, check_options, read_library
 from iokr.apps.msms.model import SpectraModel
-from iokr.apps.msms.out_of_fold import OutOfFold, out_of_fold
-from iokr.apps.msms.stages import Stages
-from iokr.apps.msms.tables import figures, rejected_frame, table_file
-from iokr.apps.report import Progress, Report, Table, silent
+from iokr.apps.msms.page import figures, rejected_frame, table_file
+from iokr.apps.report import Progress, Report, Table, run_info, silent
+from iokr.chem.structures.molecules import rdkit_version
 from iokr.estimators.identification.model import Identification
 
 __all__ = ["train"]
@@ -111,7 +111,7 @@ def train(
     check_integer(folds, "folds", minimum=0)
     if folds == 1:
         raise ValueError("`folds` must be 0 or at least 2, got 1: with one fold there is no training set.")
-    stages = Stages(progress)
+    start = perf_counter()
     library = read_library(
         spectra,
         candidates=candidates if folds else None,
@@ -129,7 +129,7 @@ def train(
         unlabeled=unlabeled,
         memory=memory,
         cache=cache,
-        stages=stages,
+        progress=progress,
     )
     rows = np.arange(len(library.molecules))
     facts: dict[str, Any] = {"kind": "none"}
@@ -148,16 +148,16 @@ def train(
             group=group,
             methods=[method],
             checkpoint=Checkpoint.of(checkpoint, {**library.key(), "fold": fold}),
-            stages=stages,
+            progress=progress,
             done=0,
             total=len(numbers) + 1,
         )
-        stages(len(numbers), len(numbers) + 1, "fitting the final model")
+        progress(len(numbers), len(numbers) + 1, "fitting the final model")
         identification = library.fit(rows)
         facts = {"kind": calibration, **_calibrate(identification, held_out, library.identities)}
     else:
         identification = library.fit(rows)
-    info = stages.info(library.paths, seed)
+    info = run_info(seed=seed, seconds=perf_counter() - start, files=library.paths)
     model = SpectraModel(
         identification=identification,
         spectra=library.files.spectra[rows],
@@ -175,7 +175,7 @@ def train(
             "date": info["date"],
             "files": info["data"],
             "model": library.note,
-            "rdkit": info["versions"]["rdkit"],
+            "rdkit": rdkit_version(),
         },
     )
     return replace(model, training=_report(model, library).with_info(info))

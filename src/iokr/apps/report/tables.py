@@ -1,14 +1,12 @@
 """Tables whose cells are text, numbers, or a mean with its standard deviation."""
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Self
 
-__all__ = ["Spread", "Table", "no_formula", "number_of", "plain", "tab_separated", "text_of"]
+__all__ = ["Spread", "Table", "no_formula", "number_of", "plain", "text_of"]
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 
@@ -148,23 +146,6 @@ def _is_number(cell: Any) -> bool:
     except ValueError:
         return cell.endswith("%")
     return True
-
-
-def tab_separated(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Rows of text as TSV; cells with a tab, a quote or a line end are quoted.
-
-    Examples
-    --------
-    >>> from iokr.apps.report.tables import tab_separated
-    >>> print(tab_separated(["id", "size"], [['5" disk', "1"]]), end="")
-    id	size
-    "5"" disk"	1
-    """
-    file = io.StringIO()
-    writer = csv.writer(file, delimiter="\t", lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(rows)
-    return file.getvalue()
 
 
 def _texts_of(cells: list[Any]) -> list[str]:
