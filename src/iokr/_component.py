@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar, cast, dataclass_transform
+from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-__all__ = ["Component", "component", "short_repr"]
+__all__ = ["Check", "Component", "Limits", "component", "short_repr"]
 
 T = TypeVar("T", bound=type)
+Check = Callable[[Any, str], Any]
+"""(value, name) ↦ value; raises where it is not valid."""
+Limits = Mapping[str, Check]
+"""The check of each parameter."""
 
 _FEW = 12  # larger arrays are shown by their shape
 
@@ -38,7 +43,14 @@ class Component(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
 
     refusal: str = ""  # why it cannot be used where a kernel is needed, for what only looks like one
 
+    limits: ClassVar[Limits] = {}  # what its parameters must be, by their names
+
     __repr__ = short_repr
+
+    def check_parameters(self) -> None:
+        """Raise unless every parameter is within its limits."""
+        for name, check in self.limits.items():
+            check(getattr(self, name), name)
 
 
 @dataclass_transform()

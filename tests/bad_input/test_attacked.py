@@ -29,7 +29,6 @@ from iokr.manifolds import Laplacian
 from iokr.metrics import rbf_loss, roc_auc_pairs
 from iokr.model_selection import cross_val_rank
 from iokr.solvers import ReducedRank
-from iokr_lab.baselines import KernelCCA
 
 rng = np.random.default_rng(0)
 X, Y = rng.normal(size=(12, 3)), rng.normal(size=(12, 2))
@@ -57,11 +56,7 @@ def test_an_object_among_numbers(refuses, call):
 
 
 def test_numbers_are_floats_or_integers(refuses):
-    """A fraction would turn arrays of numbers into arrays of objects, and NumPy calls a duration an integer."""
-    with refuses(TypeError, "alpha", "Fraction(1, 2)", "float"):
-        check_number(Fraction(1, 2), "alpha")
-    with refuses(TypeError, "kappa_y", "Fraction(1, 2)"):
-        KernelCCA(kappa_y=Fraction(1, 2)).fit(X, GRAPH)
+    """NumPy calls a duration an integer."""
     with refuses(TypeError, "k"):
         check_integer(np.timedelta64(3, "s"), "k", minimum=1)
     assert check_number(np.float32(0.5), "alpha") == 0.5
@@ -132,7 +127,7 @@ def test_quantiles(refuses):
 def test_random_states_of_pairs(refuses):
     pairs = np.array([[i, j] for i in range(6) for j in range(i)])
     model = PairModel().fit(X, pairs, np.where(pairs.sum(axis=1) % 2, 1.0, -1.0))
-    for value in (-1, NotImplemented, 10**400):
+    for value in (-1, NotImplemented):
         with refuses((TypeError, ValueError), "random_state"):
             model.cv_decision_function(cv=3, random_state=value)
 

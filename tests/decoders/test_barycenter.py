@@ -256,7 +256,6 @@ def test_what_fgw_cannot_take_is_refused():
     for bad, message in [
         ({"sizes": 0}, "`sizes` must be an integer of at least 1"),
         ({"sizes": (5, 3)}, "`sizes` must begin with the smallest"),
-        ({"sizes": (1, 2, 3)}, "`sizes` must be a number of nodes, or the smallest and the largest"),
         ({"sizes": 2.5}, "`sizes` must be an integer"),
         ({"rounded": "no"}, "`rounded` must be"),
     ]:

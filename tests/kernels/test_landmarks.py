@@ -166,7 +166,7 @@ def test_on_the_arrays_own_device(sketch, name):
         (Nystroem(K, tol=-1.0), "`tol`"),
         (Sketch(K, density=0.0), "`density`"),
         (Sketch(K, density=5e-324), "`density`"),
-        (Sketch(K, density=1.5), "`density` must be a fraction of at most 1"),
+        (Sketch(K, density=1.5), "`density` must be a number from 1e-09 to 1"),
         (Sketch(K, entries="ones"), "`entries` must be one of"),
         (Sketch(K, n_components=0), "`n_components`"),
     ],

@@ -213,7 +213,6 @@ def test_unscaled_intensities_give_a_warning():
         {"sigma_intensity": -1.0},
         {"ppm": -5.0},
         {"sigma_min": 0.0},
-        {"sigma_min": 1e-200},
         {"places": "fragments"},
         {"weights": "even"},
         {"weights": -1.0},

@@ -50,7 +50,6 @@ def test_as_a_factor():
     [
         (Mass(0.0), "sigma"),
         (CollisionEnergy("wide"), "sigma"),
-        (Categories(3), "key"),
         (Categories("a", 1.5), "other"),
         (Categories("a", -1), "other"),
     ],

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
@@ -22,11 +23,18 @@ from iokr._array import (
     to_numpy,
     unwarned,
 )
-from iokr._component import Component
+from iokr._component import Check, Component
 from iokr.data.frames import read
 from iokr.data.objects import BadObject, distinct, error_context, key, keys, n_objects
 
 __all__ = [
+    "COUNT",
+    "DECAY",
+    "FLAG",
+    "NATURAL",
+    "NOT_NEGATIVE",
+    "POSITIVE",
+    "SHARE",
     "check_choice",
     "check_component",
     "check_computed",
@@ -44,41 +52,40 @@ __all__ = [
     "check_vectors",
     "check_weight",
     "check_whole",
+    "either",
+    "one_of",
     "outside",
     "trusted",
 ]
 
 C = TypeVar("C", bound=Component)
 
-_HUGE = float(np.finfo(np.float64).max)
 _TINY = float(np.finfo(np.float64).tiny)
+_LARGEST = float(np.finfo(np.float64).max)
 _TINIEST = math.sqrt(_TINY) / float(
     np.finfo(np.float64).eps
 )  # squares of relative errors of eps do not underflow, either
-_INDEX = int(np.iinfo(np.int64).max)
 _ADVICE = dict.fromkeys(("X", "X_unlabeled"), "; for other objects choose a `kernel` that takes them")
 _ADVICE |= dict.fromkeys(("y", "candidates"), "; for other objects choose an `output_kernel` that takes them")
 
 
-def check_number(value: Any, name: str, *, minimum: float = -math.inf, strict: bool = False) -> float:
-    """A finite real number, at least (or, strictly, above) `minimum`."""
-    if minimum == 0 and strict:
+def check_number(
+    value: Any, name: str, *, minimum: float = -_LARGEST, maximum: float = _LARGEST, strict: bool = False
+) -> float:
+    """A finite real number from `minimum` to `maximum`; with `strict` above `minimum`."""
+    if maximum < _LARGEST:
+        wanted = f"a number {'above' if strict else 'from'} {minimum:g} {'and at most' if strict else 'to'} {maximum:g}"
+    elif minimum == 0 and strict:
         wanted = "a positive number"
-    elif minimum > -math.inf:
+    elif minimum > -_LARGEST:
         wanted = f"a number {'above' if strict else 'of at least'} {minimum:g}"
     else:
         wanted = "a finite number"
     if not _plain(value, Real):
         raise TypeError(f"`{name}` must be {wanted}, got {value!r:.60}.")
-    if not isinstance(value, (int, float, np.number)):  # arrays would become arrays of objects
-        raise TypeError(f"`{name}` must be {wanted}, a float or an integer, got {value!r:.60}; write `float(...)`.")
-    try:
-        number = float(value)
-    except OverflowError:
-        raise ValueError(f"`{name}` must be {wanted}, got one above {_HUGE:.2g}, the largest float.") from None
-    if not math.isfinite(number) or number < minimum or (strict and number == minimum):
-        raise ValueError(f"`{name}` must be {wanted}, got {value!r}.")
-    return number
+    if not minimum <= value <= maximum or (strict and value == minimum):
+        raise ValueError(f"`{name}` must be {wanted}, got {value!r:.60}.")
+    return float(value)
 
 
 def _plain(value: Any, kind: type) -> bool:
@@ -93,8 +100,6 @@ def check_integer(value: Any, name: str, *, minimum: int) -> int:
     number = int(value)
     if number < minimum:
         raise ValueError(f"`{name}` must be an integer of at least {minimum}, got {value!r}.")
-    if number > _INDEX:
-        raise ValueError(f"`{name}` must be an integer from {minimum} to {_INDEX}, got a larger one.")
     return number
 
 
@@ -110,6 +115,31 @@ def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> Any:
     if not any(value is choice or (isinstance(value, type(choice)) and value == choice) for choice in choices):
         raise ValueError(f"`{name}` must be one of {', '.join(map(repr, choices))}, got {value!r}.")
     return value
+
+
+POSITIVE: Check = partial(check_number, minimum=0.0, strict=True)
+NOT_NEGATIVE: Check = partial(check_number, minimum=0.0)
+SHARE: Check = partial(check_number, minimum=0.0, maximum=1.0)
+DECAY: Check = partial(check_number, minimum=0.0, maximum=1.0, strict=True)
+COUNT: Check = partial(check_integer, minimum=1)
+NATURAL: Check = partial(check_integer, minimum=0)
+FLAG: Check = partial(check_choice, choices=(True, False))
+
+
+def one_of(*choices: Any) -> Check:
+    """The check that a value is one of `choices`."""
+    return partial(check_choice, choices=choices)
+
+
+def either(usual: Any, check: Check) -> Check:
+    """The check that a value is `usual`, None for example, or passes another check."""
+
+    def check_either(value: Any, name: str) -> Any:
+        if isinstance(value, type(usual)) and value == usual:
+            return value
+        return check(value, name)
+
+    return check_either
 
 
 def check_component(value: Any, kind: type[C], name: str, folder: str) -> C:

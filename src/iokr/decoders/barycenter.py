@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from iokr._array import Array, to_numpy
-from iokr._component import component
-from iokr._validation.arguments import check_choice, check_integer, check_number
+from iokr._component import Limits, component
+from iokr._validation.arguments import COUNT, FLAG, SHARE, either
 from iokr.data.objects import BadObject, as_objects, error_context, is_numeric, key
 from iokr.decoders._losses.graphs import GraphLoss
 from iokr.decoders._search.transport import (
@@ -105,6 +105,14 @@ class GraphBarycenter(GraphDecoder):
     sizes: int | Sequence[int] | None = None
     n_compared: int | None = 100
 
+    limits: ClassVar[Limits] = {
+        "n_neighbors": COUNT,
+        "alpha": SHARE,
+        "max_iter": COUNT,
+        "rounded": FLAG,
+        "n_compared": either(None, COUNT),
+    }
+
     @property
     def weighted(self) -> bool:  # type: ignore[override]
         """Whether predictions are chosen by FGW, from β(x); before `fit`, True."""
@@ -118,7 +126,8 @@ class GraphBarycenter(GraphDecoder):
 
     def fit(self, Y: Any, embedding: Embedding) -> GraphBarycenter:
         """Keep the training graphs."""
-        self._check_parameters()
+        self.check_parameters()
+        self._range = None if self.sizes is None else _size_range(self.sizes)
         import_ot("`GraphBarycenter`")
         kernel = graph_kernel(embedding)
         self._kernel = embedding.kernel_
@@ -136,16 +145,6 @@ class GraphBarycenter(GraphDecoder):
         with error_context("y"):
             self._read_soft()
         return self
-
-    def _check_parameters(self) -> None:
-        check_integer(self.n_neighbors, "n_neighbors", minimum=1)
-        check_integer(self.max_iter, "max_iter", minimum=1)
-        check_choice(self.rounded, "rounded", (True, False))
-        if self.n_compared is not None:
-            check_integer(self.n_compared, "n_compared", minimum=1)
-        if not 0 <= check_number(self.alpha, "alpha") <= 1:
-            raise ValueError(f"`alpha` must be a number from 0 to 1, got {self.alpha!r}.")
-        self._range = _checked_sizes(self.sizes)
 
     def _read_soft(self) -> None:
         """The training graphs in coordinates, nodes in canonical order; the coordinates of `labels_`."""
@@ -258,19 +257,13 @@ class GraphBarycenter(GraphDecoder):
         return (g.adjacency[None] == kinds[:, None, None]).astype(np.float64), self._points[g.labels]
 
 
-def _checked_sizes(sizes: Any) -> tuple[int, int] | None:
+def _size_range(sizes: int | Sequence[int]) -> tuple[int, int]:
     """(smallest, largest) number of nodes."""
-    if sizes is None:
-        return None
-    if isinstance(sizes, (tuple, list, np.ndarray)):
-        if len(sizes) != 2:
-            raise ValueError(f"`sizes` must be a number of nodes, or the smallest and the largest, got {sizes!r:.60}.")
-        low, high = (check_integer(size, "sizes", minimum=1) for size in sizes)
-        if low > high:
-            raise ValueError(f"`sizes` must begin with the smallest number of nodes, got {sizes!r:.60}.")
-        return low, high
-    size = check_integer(sizes, "sizes", minimum=1)
-    return size, size
+    pair = sizes if isinstance(sizes, Sequence) else (sizes, sizes)
+    low, high = (COUNT(size, "sizes") for size in pair)
+    if low > high:
+        raise ValueError(f"`sizes` must begin with the smallest number of nodes, got {sizes!r:.60}.")
+    return low, high
 
 
 def _kind_of_labels(g: SoftGraph) -> str:

@@ -52,7 +52,8 @@ class Decoder(Component, ABC):
     Y_fit_: Any = None  # the candidates that `fit` keeps, if any
 
     def fit(self, Y: Any, embedding: Embedding) -> Decoder:
-        """Learn from the training outputs; reject an embedding that cannot be decoded. May be overridden."""
+        """Check the parameters, learn from the outputs; reject what cannot be decoded. May be overridden."""
+        self.check_parameters()
         return self
 
     def measure(self) -> Comparison:

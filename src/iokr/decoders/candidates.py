@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, blocks, is_numpy, smallest_k, take_rows, to_numpy
-from iokr._component import component
-from iokr._validation.arguments import check_choice
+from iokr._component import Limits, component
+from iokr._validation.arguments import one_of
 from iokr.data.candidates import CandidateSets, flatten_sets, index_in_set, shared_sequence
 from iokr.data.objects import distinct, error_context, take
 from iokr.decoders.base import Comparison, Decoder
@@ -47,9 +47,11 @@ class Candidates(Decoder):
 
     by: str | None = None
 
+    limits: ClassVar[Limits] = {"by": one_of(None, "distance", "score")}
+
     def fit(self, Y: Any, embedding: Embedding) -> Candidates:
         """Keep the distinct training outputs as the default candidates."""
-        check_choice(self.by, "by", (None, "distance", "score"))
+        self.check_parameters()
         first, _ = distinct(Y)
         self.Y_fit_ = take(Y, first)
         return self

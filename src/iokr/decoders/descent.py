@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from iokr._array import Array, asarray_like, blocks, is_array, smallest_k, to_numpy
-from iokr._component import component
-from iokr._validation.arguments import check_integer, check_number
+from iokr._component import Limits, component
+from iokr._validation.arguments import COUNT, NOT_NEGATIVE
 from iokr.decoders._search.linear import output_kernel, output_weights
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding, as_vectors
@@ -56,11 +56,11 @@ class FixedPoint(Decoder):
     max_iter: int = 100
     tol: float = 1e-8
 
+    limits: ClassVar[Limits] = {"n_starts": COUNT, "max_iter": COUNT, "tol": NOT_NEGATIVE}
+
     def fit(self, Y: Any, embedding: Embedding) -> FixedPoint:
         """Keep the training outputs; raise unless the output kernel is `RBF`."""
-        check_integer(self.n_starts, "n_starts", minimum=1)
-        check_integer(self.max_iter, "max_iter", minimum=1)
-        check_number(self.tol, "tol", minimum=0.0)
+        self.check_parameters()
         kernel, _ = output_kernel(embedding)
         if not isinstance(kernel, RBF):
             raise ValueError(f"`FixedPoint()` needs the output kernel `RBF`, got {kernel!r}; use `Candidates()`.")

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations, product
 from operator import itemgetter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from iokr._array import Array
-from iokr._component import component
-from iokr._validation.arguments import check_choice, check_integer
+from iokr._component import Limits, component
+from iokr._validation.arguments import COUNT, FLAG, NATURAL, either
 from iokr.data.objects import as_objects
 from iokr.decoders._search.linear import output_bounds
 from iokr.decoders._search.local import descend
@@ -77,14 +77,17 @@ class GraphEdits(GraphDecoder):
     connected: bool = False
     max_nodes: int | None = None
 
+    limits: ClassVar[Limits] = {
+        "n_starts": COUNT,
+        "max_steps": NATURAL,
+        "nodes": FLAG,
+        "connected": FLAG,
+        "max_nodes": either(None, COUNT),
+    }
+
     def fit(self, Y: Any, embedding: Embedding) -> GraphEdits:
         """Keep the training graphs; raise unless the output kernel is on graphs."""
-        check_integer(self.n_starts, "n_starts", minimum=1)
-        check_integer(self.max_steps, "max_steps", minimum=0)
-        check_choice(self.nodes, "nodes", (True, False))
-        check_choice(self.connected, "connected", (True, False))
-        if self.max_nodes is not None:
-            check_integer(self.max_nodes, "max_nodes", minimum=1)
+        self.check_parameters()
         self._read(Y, embedding)
         self._starts = np.arange(len(self._sketches))
         if self.connected:

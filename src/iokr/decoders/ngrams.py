@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from iokr._array import Array
-from iokr._component import component
-from iokr._validation.arguments import check_integer
+from iokr._component import Limits, component
+from iokr._validation.arguments import COUNT, either
 from iokr.data.objects import as_objects
 from iokr.decoders._search.linear import count_bound, output_kernel, output_weights
 from iokr.decoders.base import Decoder
@@ -63,17 +63,18 @@ class NGramPath(Decoder):
     width: int = 30
     max_length: int | None = None
 
+    limits: ClassVar[Limits] = {"width": COUNT, "max_length": either(None, COUNT)}
+
     def fit(self, Y: Any, embedding: Embedding) -> NGramPath:
         """Keep the training outputs; raise unless the output kernel is `Spectrum`."""
-        check_integer(self.width, "width", minimum=1)
+        self.check_parameters()
         kernel, _ = output_kernel(embedding)
         if not isinstance(kernel, Spectrum):
             raise ValueError(
                 f"`NGramPath()` needs the output kernel `Spectrum(n)`, got {kernel!r}; use `Candidates()`."
             )
         self._Y = as_objects(Y)
-        longest = max(map(len, self._Y))
-        self._longest = longest if self.max_length is None else check_integer(self.max_length, "max_length", minimum=1)
+        self._longest = self.max_length or max(map(len, self._Y))
         return self
 
     def decode(self, H: Array, embedding: Embedding) -> Any:

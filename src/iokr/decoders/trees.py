@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from operator import itemgetter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from iokr._array import Array
-from iokr._component import component
-from iokr._validation.arguments import check_choice, check_integer
+from iokr._component import Limits, component
+from iokr._validation.arguments import COUNT, FLAG, NATURAL, either
 from iokr.data.objects import as_objects, is_networkx, key
 from iokr.data.trees import Preorder, preorder, tree_nodes
 from iokr.decoders._search.labels import distinct_labels
@@ -74,14 +74,17 @@ class TreeEdits(Decoder):
     grammar: bool = False
     max_nodes: int | None = None
 
+    limits: ClassVar[Limits] = {
+        "n_starts": COUNT,
+        "max_steps": NATURAL,
+        "grafts": NATURAL,
+        "grammar": FLAG,
+        "max_nodes": either(None, COUNT),
+    }
+
     def fit(self, Y: Any, embedding: Embedding) -> TreeEdits:
         """Keep the training trees; raise unless the output kernel is on trees."""
-        check_integer(self.n_starts, "n_starts", minimum=1)
-        check_integer(self.max_steps, "max_steps", minimum=0)
-        check_integer(self.grafts, "grafts", minimum=0)
-        check_choice(self.grammar, "grammar", (True, False))
-        if self.max_nodes is not None:
-            check_integer(self.max_nodes, "max_nodes", minimum=1)
+        self.check_parameters()
         kernel = embedding.kernel_
         if kernel is None or kernel.domain != "trees":
             raise ValueError(

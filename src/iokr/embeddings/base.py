@@ -210,6 +210,7 @@ class KernelEmbedding(Embedding):
 
         `host` of these are on the host; where the outputs are on a device, they come on top.
         """
+        self.check_parameters()
         if kernel is None:
             raise ValueError(f"{self!r} needs an output kernel; set `output_kernel`.")
         self.kernel_ = kernel

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, matmul, row_sq_norms, to_numpy
-from iokr._component import component
-from iokr._validation.arguments import check_choice, check_computed
+from iokr._component import Limits, component
+from iokr._validation.arguments import FLAG, check_computed, one_of
 from iokr.data.curves import CurveTable, interpolate, quadrature_weights, read_curves
 from iokr.data.objects import BadObject, error_context
 from iokr.embeddings.base import EuclideanEmbedding
@@ -67,13 +67,13 @@ class Curves(EuclideanEmbedding):
     centered: bool = True
 
     functional = True
+    limits: ClassVar[Limits] = {"curve_weight": one_of("equal", "points"), "centered": FLAG}
 
     def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
         """Ψ (n, q); NaN where a curve was not observed."""
         if kernel is not None:
             raise ValueError("`Curves()` represents functions by their values; leave `output_kernel` out.")
-        check_choice(self.curve_weight, "curve_weight", ("equal", "points"))
-        check_choice(self.centered, "centered", (True, False))
+        self.check_parameters()
         if self.basis is not None and not isinstance(self.basis, Basis):
             raise TypeError(f"`basis` must be a `Basis`, got {self.basis!r:.60}.")
         table = _read(Y, self.grid, "y")

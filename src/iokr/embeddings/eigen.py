@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from iokr._array import Array, asarray_like, eigh, eigh_arrays, is_numpy, matmul, row_sq_norms, to_numpy
-from iokr._component import component
-from iokr._validation.arguments import check_integer, check_number
+from iokr._component import Limits, component
+from iokr._validation.arguments import COUNT, NOT_NEGATIVE, either
 from iokr.data.objects import take
 from iokr.embeddings.base import CoordinateEmbedding, as_vectors
 from iokr.kernels.algebra import Centered
@@ -26,6 +26,8 @@ class SpectralEmbedding(CoordinateEmbedding):
     n_components: int | None = None
     tol: float | None = None
 
+    limits: ClassVar[Limits] = {"n_components": either(None, COUNT), "tol": either(None, NOT_NEGATIVE)}
+
     def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
         """Z (n, r) with Z Zᵀ = K_Y, up to the eigenvalues left out."""
         S = self._fit_kernel(Y, kernel, eigh_arrays(Y) + is_numpy(Y), host=2.0)
@@ -33,10 +35,10 @@ class SpectralEmbedding(CoordinateEmbedding):
         t, Q = eigh(self.kernel_.gram(S).detach(lower=True), overwrite=True)
         t = to_numpy(t)[::-1]
         Q = to_numpy(Q)[:, ::-1]
-        tol = n * np.finfo(float).eps if self.tol is None else check_number(self.tol, "tol", minimum=0.0)
+        tol = n * np.finfo(float).eps if self.tol is None else self.tol
         r = int(np.count_nonzero(t > min(tol, 1.0) * max(t[0], 0.0)))
         if self.n_components is not None:
-            r = min(r, check_integer(self.n_components, "n_components", minimum=1))
+            r = min(r, self.n_components)
         self.eigenvalues_ = np.array(t[:r])
         self._Q = np.ascontiguousarray(Q[:, :r])
         self._full = self.n_components is None and self.tol is None

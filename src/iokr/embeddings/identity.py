@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, is_array, is_numpy, is_sparse, row_sq_norms
-from iokr._component import component
-from iokr._validation.arguments import check_choice, check_computed, check_vectors
+from iokr._component import Limits, component
+from iokr._validation.arguments import FLAG, check_computed, check_vectors
 from iokr.data.objects import error_context
 from iokr.embeddings.base import EuclideanEmbedding
 from iokr.kernels.base import Kernel
@@ -41,13 +41,15 @@ class Identity(EuclideanEmbedding):
 
     centered: bool = False
 
+    limits: ClassVar[Limits] = {"centered": FLAG}
+
     def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
         """Ψ (n, q); a NaN entry is missing."""
         if kernel is not None:
             raise ValueError(
                 "`Identity()` is for vector outputs; with an `output_kernel` use `Implicit()` or `Eigen()`."
             )
-        check_choice(self.centered, "centered", (True, False))
+        self.check_parameters()
         Y = _as_matrix(Y, "y", missing=True)
         self.n_outputs_ = int(Y.shape[1])
         if self.n_outputs_ == 0:

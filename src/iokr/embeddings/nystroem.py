@@ -11,7 +11,7 @@ from iokr._array import Array, asarray_like, row_sq_norms, take_rows, to_numpy
 from iokr._component import component
 from iokr.embeddings.base import CoordinateEmbedding
 from iokr.kernels.base import Kernel
-from iokr.kernels.landmarks import FeatureMap, Landmarks, check_landmarks
+from iokr.kernels.landmarks import LANDMARK_LIMITS, FeatureMap, Landmarks
 
 __all__ = ["Nystroem", "ProjectedEmbedding"]
 
@@ -102,6 +102,7 @@ class Nystroem(ProjectedEmbedding):
     pivots: str = "random"
     random_state: Any = None
 
+    limits = LANDMARK_LIMITS
+
     def _choose(self, S: Any) -> Landmarks:
-        rank, tol = check_landmarks(self.n_components, self.tol, self.pivots)
-        return Landmarks(self.kernel_, S, rank, tol, self.pivots, self.random_state)
+        return Landmarks(self.kernel_, S, self.n_components, self.tol, self.pivots, self.random_state)

@@ -6,7 +6,7 @@ from typing import Any
 
 from iokr._component import component
 from iokr.embeddings.nystroem import ProjectedEmbedding
-from iokr.kernels.landmarks import SketchedLandmarks, check_sketch
+from iokr.kernels.landmarks import SKETCH_LIMITS, SketchedLandmarks
 
 __all__ = ["Sketch"]
 
@@ -49,6 +49,7 @@ class Sketch(ProjectedEmbedding):
     entries: str = "signs"
     random_state: Any = None
 
+    limits = SKETCH_LIMITS
+
     def _choose(self, S: Any) -> SketchedLandmarks:
-        rank, density = check_sketch(self.n_components, self.density, self.entries)
-        return SketchedLandmarks(self.kernel_, S, rank, density, self.entries, self.random_state)
+        return SketchedLandmarks(self.kernel_, S, self.n_components, self.density, self.entries, self.random_state)

@@ -6,15 +6,15 @@ import warnings
 from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 
 from iokr._array import Array, array_namespace, asarray_like
-from iokr._component import component
+from iokr._component import Limits, component
 from iokr._system.memory import check_matrix
-from iokr._validation.arguments import check_choice, check_computed, check_numbers
+from iokr._validation.arguments import check_computed, check_numbers, one_of
 from iokr.kernels.algebra import SeveralKernels
 from iokr.kernels.base import Kernel
 
@@ -69,6 +69,8 @@ class Aligned(SeveralKernels):
     method: str = "alignf"
     weights: Sequence[float] | None = None
 
+    limits: ClassVar[Limits] = {"method": one_of("alignf", "align")}
+
     @property
     def supervised(self) -> bool:  # type: ignore[override]  # derived here, a constant elsewhere
         """Whether there are weights to learn."""
@@ -76,7 +78,7 @@ class Aligned(SeveralKernels):
 
     def fit(self, X: Any, target: Array | None = None) -> Aligned:
         """Fit a clone of each, and the weights; `target` is K_Y, the Gram matrix (n, n) of the outputs of X."""
-        check_choice(self.method, "method", ("alignf", "align"))
+        self.check_parameters()
         super().fit(X)
         count = len(self.kernels_)
         if self.weights is not None:

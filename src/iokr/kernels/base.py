@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -20,9 +20,9 @@ from iokr._array import (
     to_numpy,
     unwarned,
 )
-from iokr._component import Component, component
+from iokr._component import Component, Limits, component
 from iokr._system.memory import check_matrix
-from iokr._validation.arguments import check_component, check_computed, check_home, check_number
+from iokr._validation.arguments import NOT_NEGATIVE, check_component, check_computed, check_home
 from iokr._validation.matrices import check_psd
 from iokr.data.objects import BadObject, Parts, as_objects, error_context, n_objects
 from iokr.gram.features import FeatureGram, is_thin
@@ -131,7 +131,8 @@ class Kernel(Component, ABC):
         )
 
     def fit(self, X: Any) -> Kernel:
-        """Learn what depends on data (a bandwidth, a vocabulary, a mean). May be overridden."""
+        """Check the parameters, and learn what depends on data (a bandwidth, a mean). May be overridden."""
+        self.check_parameters()
         return self
 
     def represent(self, X: Any) -> Any:
@@ -447,7 +448,8 @@ class WrappedKernel(CompositeKernel):
         return [self.base_]
 
     def fit(self, X: Any) -> WrappedKernel:
-        """Fit a clone of the base."""
+        """Check the parameters, and fit a clone of the base."""
+        self.check_parameters()
         self.base_ = fit_part(self.base, "base", X)
         return self
 
@@ -469,16 +471,12 @@ class Scaled(WrappedKernel):
 
     factor: float = 1.0
 
+    limits: ClassVar[Limits] = {"factor": NOT_NEGATIVE}
+
     @property
     def terms(self) -> list[tuple[float, Kernel]]:
         """Those of the base, times the factor."""
         return [(float(self.factor) * weight, kernel) for weight, kernel in self.base_.terms]
-
-    def fit(self, X: Any) -> Scaled:
-        """Check the factor and fit a clone of the base."""
-        check_number(self.factor, "factor", minimum=0.0)
-        super().fit(X)
-        return self
 
     def gram(self, R: Any, S: Any = None) -> ScalarGram:
         """√factor Φ where the base has few features."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,8 +16,8 @@ from iokr._array import (
     to_numpy,
     unwarned,
 )
-from iokr._component import component
-from iokr._validation.arguments import check_choice, check_computed, check_number, check_vectors
+from iokr._component import Limits, component
+from iokr._validation.arguments import POSITIVE, check_choice, check_computed, check_vectors
 from iokr.data.curves import interpolate, quadrature_weights, read_curves
 from iokr.data.objects import Parts, as_objects
 from iokr.kernels.base import Kernel, fit_part
@@ -213,11 +213,11 @@ class Periodic(Kernel):
     period: float = 1.0
 
     domain = "vectors"
+    limits: ClassVar[Limits] = {"gamma": POSITIVE, "period": POSITIVE}
 
     def fit(self, X: Any) -> Periodic:
         """Check γ and p, and choose an origin among the data, so that positions lose no digits."""
-        check_number(self.gamma, "gamma", minimum=0.0, strict=True)
-        check_number(self.period, "period", minimum=0.0, strict=True)
+        self.check_parameters()
         X = check_vectors(X, sparse=False)
         self.center_ = array_namespace(X).sort(X, axis=0)[X.shape[0] // 2, :]
         return self

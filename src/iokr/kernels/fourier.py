@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, is_sparse, matmul
-from iokr._component import component
-from iokr._validation.arguments import check_choice, check_integer, check_vectors
+from iokr._component import Limits, component
+from iokr._validation.arguments import check_integer, check_vectors, one_of
 from iokr.kernels.base import FeatureKernel, Kernel, fit_part
 from iokr.kernels.landmarks import generator
 from iokr.kernels.vectors import RBF, Laplacian
@@ -60,11 +61,15 @@ class Fourier(FeatureKernel):
     random_state: Any = None
 
     domain = "vectors"
+    limits: ClassVar[Limits] = {
+        "n_components": partial(check_integer, minimum=2),
+        "orthogonal": one_of(None, True, False),
+    }
 
     def fit(self, X: Any) -> Fourier:
         """Fit a clone of the base and draw the frequencies."""
-        half = check_integer(self.n_components, "n_components", minimum=2) // 2
-        check_choice(self.orthogonal, "orthogonal", (None, True, False))
+        self.check_parameters()
+        half = self.n_components // 2
         if isinstance(self.base, Kernel) and not isinstance(self.base, (RBF, Laplacian)):
             raise ValueError(
                 f"`base` must be `RBF` or `Laplacian`, whose frequencies are known, got {self.base!r}; use "

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from iokr._array import Array, array_namespace, unwarned
-from iokr._component import component
-from iokr._validation.arguments import check_computed, check_number
+from iokr._component import Limits, component
+from iokr._validation.arguments import POSITIVE, check_computed
 from iokr.data.objects import Parts
 from iokr.kernels.base import WrappedKernel
 
@@ -34,11 +34,7 @@ class GaussianOf(WrappedKernel):
 
     gamma: float = 1.0
 
-    def fit(self, X: Any) -> GaussianOf:
-        """Check γ and fit a clone of the base."""
-        check_number(self.gamma, "gamma", minimum=0.0, strict=True)
-        super().fit(X)
-        return self
+    limits: ClassVar[Limits] = {"gamma": POSITIVE}
 
     def represent(self, X: Any) -> Parts:
         """The base's representation and base(x, x)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,15 +26,22 @@ from iokr._array import (
     take_rows,
     to_numpy,
 )
+from iokr._component import Limits
 from iokr._system.memory import check_matrix
-from iokr._validation.arguments import check_choice, check_computed, check_integer, check_number, check_random
+from iokr._validation.arguments import (
+    COUNT,
+    NOT_NEGATIVE,
+    check_computed,
+    check_number,
+    check_random,
+    either,
+    one_of,
+)
 from iokr.data.objects import Parts
 from iokr.kernels.base import Kernel
 
-__all__ = ["FeatureMap", "Landmarks", "SketchedLandmarks", "check_landmarks", "check_sketch", "generator"]
+__all__ = ["LANDMARK_LIMITS", "SKETCH_LIMITS", "FeatureMap", "Landmarks", "SketchedLandmarks", "generator"]
 
-PIVOTS = ("random", "greedy", "uniform")
-ENTRIES = ("signs", "normal")
 _EPS = float(np.finfo(np.float64).eps)
 _FIRST = 8  # objects drawn at a time, at least
 _SHARE = 8  # objects drawn at a time, as a fraction 1/8 of those chosen before
@@ -44,23 +52,16 @@ _IN_CACHE = 1 << 21  # the same for NumPy, which takes fresh memory for each pan
 _DIGITS = 1e3  # pivots above this many times n·eps·max k(x, x) are not rounding
 
 
-def check_landmarks(n_components: Any, tol: Any, pivots: Any) -> tuple[int, float | None]:
-    """`n_components` ≥ 1, `tol` ≥ 0 or None, and `pivots` one of `PIVOTS`."""
-    check_choice(pivots, "pivots", PIVOTS)
-    count = check_integer(n_components, "n_components", minimum=1)
-    return count, None if tol is None else check_number(tol, "tol", minimum=0.0)
-
-
-def check_sketch(n_components: Any, density: Any, entries: Any) -> tuple[int, float | None]:
-    """`n_components` ≥ 1, 1e-9 ≤ `density` ≤ 1 or None, and `entries` one of `ENTRIES`."""
-    check_choice(entries, "entries", ENTRIES)
-    count = check_integer(n_components, "n_components", minimum=1)
-    if density is None:
-        return count, None
-    fraction = check_number(density, "density", minimum=_SPARSEST)
-    if fraction > 1:
-        raise ValueError(f"`density` must be a fraction of at most 1, got {density!r}.")
-    return count, fraction
+LANDMARK_LIMITS: Limits = {
+    "n_components": COUNT,
+    "tol": either(None, NOT_NEGATIVE),
+    "pivots": one_of("random", "greedy", "uniform"),
+}
+SKETCH_LIMITS: Limits = {
+    "n_components": COUNT,
+    "density": either(None, partial(check_number, minimum=_SPARSEST, maximum=1.0)),
+    "entries": one_of("signs", "normal"),
+}
 
 
 def generator(random_state: Any) -> np.random.Generator:

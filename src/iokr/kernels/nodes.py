@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from iokr._array import Array, blocks, eigh, is_sparse, to_numpy
-from iokr._component import component
+from iokr._component import Limits, component
 from iokr._system.memory import check_memory
-from iokr._validation.arguments import check_number, check_vectors
+from iokr._validation.arguments import POSITIVE, check_vectors
 from iokr.kernels.base import FeatureKernel
 from iokr.kernels.precomputed import check_indices
 
@@ -51,6 +51,7 @@ class NodeKernel(FeatureKernel):
     graph: Any = None
 
     domain = "indices"
+    limits: ClassVar[Limits] = {"beta": POSITIVE}
 
     @abstractmethod
     def root(self, values: np.ndarray) -> np.ndarray:
@@ -58,7 +59,7 @@ class NodeKernel(FeatureKernel):
 
     def fit(self, X: Any) -> NodeKernel:
         """Factor g(L) of the graph, or expand √g; X is not used."""
-        check_number(self.beta, "beta", minimum=0.0, strict=True)
+        self.check_parameters()
         if self.graph is None:
             raise ValueError(
                 f"{type(self).__name__} needs the graph whose nodes it compares: set `graph` to its symmetric matrix "

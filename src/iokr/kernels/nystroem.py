@@ -11,8 +11,8 @@ from iokr._validation.arguments import check_home
 from iokr.data.objects import Parts
 from iokr.gram.features import FeatureGram
 from iokr.gram.scalar import ScalarGram
-from iokr.kernels.base import Kernel, WrappedKernel, fit_part
-from iokr.kernels.landmarks import FeatureMap, Landmarks, check_landmarks
+from iokr.kernels.base import Kernel, WrappedKernel
+from iokr.kernels.landmarks import LANDMARK_LIMITS, FeatureMap, Landmarks
 
 __all__ = ["Nystroem", "ProjectedKernel"]
 
@@ -31,7 +31,7 @@ class ProjectedKernel(WrappedKernel):
 
     def fit(self, X: Any) -> ProjectedKernel:
         """Fit a clone of the base and choose P."""
-        self.base_ = fit_part(self.base, "base", X)
+        super().fit(X)
         if self.base_.pairwise:
             raise ValueError(
                 f"`{type(self).__name__}` needs a kernel on objects; give the Gram matrix as `Precomputed(matrix)`."
@@ -123,6 +123,7 @@ class Nystroem(ProjectedKernel):
     pivots: str = "random"
     random_state: Any = None
 
+    limits = LANDMARK_LIMITS
+
     def _choose(self, R: Any) -> Landmarks:
-        rank, tol = check_landmarks(self.n_components, self.tol, self.pivots)
-        return Landmarks(self.base_, R, rank, tol, self.pivots, self.random_state)
+        return Landmarks(self.base_, R, self.n_components, self.tol, self.pivots, self.random_state)

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, take_rows
-from iokr._component import component
-from iokr._validation.arguments import check_number, check_whole, outside
+from iokr._component import Limits, component
+from iokr._validation.arguments import SHARE, check_whole, outside
 from iokr.data.objects import BadObject, as_array, error_context
 from iokr.gram.pairs.gram import PairGram
 from iokr.gram.scalar import ScalarGram
@@ -64,6 +64,7 @@ class PairKernel(Kernel):
 
     def fit(self, X: Any) -> PairKernel:
         """Fit `base` to the nodes, or to the node numbers in X where `nodes` is None."""
+        self.check_parameters()
         if check_part(self.base, "base").pairwise:
             raise ValueError(
                 "`base` must be a kernel between any nodes: use `Precomputed(matrix)`, not `Precomputed()`."
@@ -104,7 +105,7 @@ class _OrderMean(PairKernel):
     def gram(self, R: np.ndarray, S: np.ndarray | None = None) -> ScalarGram:
         """The map c ↦ f between pairs, without a matrix of pairs."""
         K, left, right, same = self._between(R, S)
-        return PairGram(K, left, None if S is None else right, mix=check_mix(self.mix), same=same)
+        return PairGram(K, left, None if S is None else right, mix=float(self.mix), same=same)
 
     def block(self, R: np.ndarray, S: np.ndarray) -> Array:
         """The (n, m) array of k_P(p_i, q_j)."""
@@ -180,6 +181,8 @@ class MixedPair(_OrderMean):
     mix: float
     nodes: Any = None
 
+    limits: ClassVar[Limits] = {"mix": SHARE}
+
 
 @component
 class CartesianPair(_OrderMean):
@@ -248,11 +251,3 @@ class MetricPair(PairKernel):
         diagonal = xp.linalg.diagonal(K)
         k_ab = take_rows(xp.reshape(K, (-1,)), a * K.shape[1] + b)
         return (take_rows(diagonal, a) + take_rows(diagonal, b) - 2 * k_ab) ** 2
-
-
-def check_mix(mix: Any) -> float:
-    """δ from 0 to 1."""
-    value = check_number(mix, "mix", minimum=0.0)
-    if value > 1:
-        raise ValueError(f"`mix` must be a number from 0 to 1, got {mix!r}.")
-    return value

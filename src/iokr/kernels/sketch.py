@@ -6,7 +6,7 @@ from typing import Any
 
 from iokr._component import component
 from iokr.kernels.base import Kernel
-from iokr.kernels.landmarks import SketchedLandmarks, check_sketch
+from iokr.kernels.landmarks import SKETCH_LIMITS, SketchedLandmarks
 from iokr.kernels.nystroem import ProjectedKernel
 
 __all__ = ["Sketch"]
@@ -58,6 +58,7 @@ class Sketch(ProjectedKernel):
     entries: str = "signs"
     random_state: Any = None
 
+    limits = SKETCH_LIMITS
+
     def _choose(self, R: Any) -> SketchedLandmarks:
-        rank, density = check_sketch(self.n_components, self.density, self.entries)
-        return SketchedLandmarks(self.base_, R, rank, density, self.entries, self.random_state)
+        return SketchedLandmarks(self.base_, R, self.n_components, self.density, self.entries, self.random_state)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import warnings
 from dataclasses import KW_ONLY
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from iokr._array import Array
-from iokr._component import component
-from iokr._validation.arguments import check_choice, check_number
+from iokr._component import Limits, component
+from iokr._validation.arguments import NOT_NEGATIVE, POSITIVE, either, one_of
 from iokr.chem.spectra import MassSpectra, read_spectra
 from iokr.kernels._data.places import PeakTable, Places, near_pairs_diag, near_pairs_sums
 from iokr.kernels.base import Kernel
@@ -82,23 +82,15 @@ class ProbabilityProduct(Kernel):
 
     domain = "spectra"
     panel = 128
-
-    def fit(self, X: Any) -> ProbabilityProduct:
-        """Check the parameters."""
-        check_choice(self.places, "places", ("peaks", "losses", "differences"))
-        if self.sigma_mz is not None:
-            _width(self.sigma_mz, "sigma_mz")
-        else:
-            check_number(self.ppm, "ppm", minimum=0.0)
-            _width(self.sigma_min, "sigma_min")
-        if self.sigma_intensity is not None:
-            _width(self.sigma_intensity, "sigma_intensity")
-        if isinstance(self.weights, str):
-            check_choice(self.weights, "weights", ("uniform",))
-        else:
-            check_number(self.weights, "weights", minimum=0.0)
-        check_number(self.cutoff, "cutoff", minimum=0.0, strict=True)
-        return self
+    limits: ClassVar[Limits] = {
+        "sigma_mz": either(None, POSITIVE),
+        "sigma_intensity": either(None, POSITIVE),
+        "ppm": NOT_NEGATIVE,
+        "sigma_min": POSITIVE,
+        "places": one_of("peaks", "losses", "differences"),
+        "weights": either("uniform", NOT_NEGATIVE),
+        "cutoff": POSITIVE,
+    }
 
     def represent(self, X: Any) -> Places:
         """The places u_p with s_p², w_p and I_p."""
@@ -176,10 +168,3 @@ class ProbabilityProduct(Kernel):
         arrays = [np.concatenate(columns) for columns in zip(*parts, strict=True)]
         lengths = np.array([len(part[0]) for part in parts[1:]], dtype=np.intp)
         return (*arrays, lengths)
-
-
-def _width(value: Any, name: str) -> None:
-    """A positive width whose square is a normal number."""
-    check_number(value, name, minimum=0.0, strict=True)
-    if not 1e-100 < value < 1e100:
-        raise ValueError(f"`{name}` must be between 1e-100 and 1e100, as its square is computed, got {value!r}.")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from iokr._component import component
-from iokr._validation.arguments import check_number
+from iokr._component import Limits, component
+from iokr._validation.arguments import NOT_NEGATIVE, POSITIVE
 from iokr.chem.spectra import read_spectra
 from iokr.kernels._data.counts import CountKernel, Counts, Vocabulary, sq_norms
 
@@ -39,12 +39,7 @@ class CosineBinned(CountKernel):
     power: float = 0.5
 
     domain = "spectra"
-
-    def fit(self, X: Any) -> CosineBinned:
-        """Check the parameters."""
-        check_number(self.bin, "bin", minimum=0.0, strict=True)
-        check_number(self.power, "power", minimum=0.0)
-        return self
+    limits: ClassVar[Limits] = {"bin": POSITIVE, "power": NOT_NEGATIVE}
 
     def represent(self, X: Any) -> Counts:
         """Rows of unit norm over the bins that occur."""

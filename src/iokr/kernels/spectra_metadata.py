@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from iokr._array import Array
-from iokr._component import component
-from iokr._validation.arguments import check_number
+from iokr._component import Limits, component
+from iokr._validation.arguments import POSITIVE, SHARE
 from iokr.chem.formulas import MASSES, parse_formula
 from iokr.chem.spectra import read_spectra
 from iokr.data.objects import BadObject, Parts, key
@@ -25,10 +25,13 @@ _COLUMNS = {element: column for column, element in enumerate(MASSES)}
 class _Gaussian(Kernel):
     """exp(−(a − b)²/(2σ²)) for a number of each spectrum; 1 between spectra without it, 0 between with and without."""
 
+    sigma: float
+
     domain = "spectra"
+    limits: ClassVar[Limits] = {"sigma": POSITIVE}
 
     def block(self, R: np.ndarray, S: np.ndarray) -> Array:
-        K = np.exp(-0.5 * ((R[:, None] - S[None, :]) / self._width()) ** 2)
+        K = np.exp(-0.5 * ((R[:, None] - S[None, :]) / self.sigma) ** 2)
         left = np.isnan(R)[:, None]
         right = np.isnan(S)[None, :]
         return np.where(left | right, (left & right) * 1.0, K)
@@ -36,9 +39,6 @@ class _Gaussian(Kernel):
     def diag(self, R: np.ndarray) -> Array:
         """Ones."""
         return np.ones(len(R))
-
-    def _width(self) -> float:
-        return float(self.sigma)
 
 
 @component
@@ -61,11 +61,6 @@ class Mass(_Gaussian):
     """
 
     sigma: float = 20.0
-
-    def fit(self, X: Any) -> Mass:
-        """Check σ."""
-        check_number(self.sigma, "sigma", minimum=0.0, strict=True)
-        return self
 
     def represent(self, X: Any) -> np.ndarray:
         """M; NaN where it is missing."""
@@ -93,11 +88,6 @@ class CollisionEnergy(_Gaussian):
     """
 
     sigma: float = 0.5
-
-    def fit(self, X: Any) -> CollisionEnergy:
-        """Check σ."""
-        check_number(self.sigma, "sigma", minimum=0.0, strict=True)
-        return self
 
     def represent(self, X: Any) -> np.ndarray:
         """log E; NaN where it is missing."""
@@ -131,14 +121,7 @@ class Categories(Kernel):
     other: float = 0.5
 
     domain = "spectra"
-
-    def fit(self, X: Any) -> Categories:
-        """Check `key` and `other`."""
-        if not isinstance(self.key, str):
-            raise TypeError(f"`key` must be the name of an entry of the metadata, got {self.key!r:.60}.")
-        if check_number(self.other, "other", minimum=0.0) > 1:
-            raise ValueError(f"`other` must be at most 1, got {self.other!r}.")
-        return self
+    limits: ClassVar[Limits] = {"other": SHARE}
 
     def represent(self, X: Any) -> np.ndarray:
         """The entry of each spectrum."""

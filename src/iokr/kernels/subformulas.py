@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from iokr._component import component
-from iokr._validation.arguments import check_choice, check_number
+from iokr._component import Limits, component
+from iokr._validation.arguments import NOT_NEGATIVE, one_of
 from iokr.chem.adducts import parse_adduct
 from iokr.chem.formulas import ELECTRON, MASSES, VALENCES, parse_formula, write_formula
 from iokr.chem.spectra import MassSpectrum, read_spectra
@@ -57,12 +57,7 @@ class Subformulas(CountKernel):
     weights: float = 0.0
 
     domain = "spectra"
-
-    def fit(self, X: Any) -> Subformulas:
-        """Check the parameters."""
-        check_choice(self.of, "of", ("fragments", "losses"))
-        check_number(self.weights, "weights", minimum=0.0)
-        return self
+    limits: ClassVar[Limits] = {"of": one_of("fragments", "losses"), "weights": NOT_NEGATIVE}
 
     def represent(self, X: Any) -> Counts:
         """Rows of unit norm over the formulas that occur."""

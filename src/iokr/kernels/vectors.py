@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,8 +27,15 @@ from iokr._array import (
     to_numpy,
     unwarned,
 )
-from iokr._component import component
-from iokr._validation.arguments import check_choice, check_computed, check_integer, check_number, check_vectors
+from iokr._component import Limits, component
+from iokr._validation.arguments import (
+    COUNT,
+    NOT_NEGATIVE,
+    check_choice,
+    check_computed,
+    check_number,
+    check_vectors,
+)
 from iokr.data.objects import Parts
 from iokr.gram.features import FeatureGram, is_thin
 from iokr.gram.scalar import ScalarGram
@@ -85,11 +92,11 @@ class Polynomial(Kernel):
     coef0: float = 1.0
 
     domain = "vectors"
+    limits: ClassVar[Limits] = {"degree": COUNT, "coef0": NOT_NEGATIVE}
 
     def fit(self, X: Any) -> Polynomial:
         """Check the parameters and fix γ."""
-        check_integer(self.degree, "degree", minimum=1)
-        check_number(self.coef0, "coef0", minimum=0.0)
+        self.check_parameters()
         self.gamma_ = _gamma_by_width(self.gamma, X)
         return self
 

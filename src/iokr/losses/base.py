@@ -71,3 +71,4 @@ class Loss(Component, ABC):
 
     def check(self, Psi: Array) -> None:
         """Raise unless parameters and outputs are valid for the loss. May be overridden."""
+        self.check_parameters()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from iokr._array import Array, array_namespace
-from iokr._component import component
-from iokr._validation.arguments import check_number
+from iokr._component import Limits, component
+from iokr._validation.arguments import NOT_NEGATIVE
 from iokr.losses.radial import RadialLoss, in_length
 
 __all__ = ["EpsilonInsensitive", "EpsilonSquare"]
@@ -31,11 +31,8 @@ class EpsilonSquare(RadialLoss):
 
     epsilon: float = 0.1
 
+    limits: ClassVar[Limits] = {"epsilon": NOT_NEGATIVE}
     homogeneity: ClassVar[tuple[int, int] | None] = (1, 2)
-
-    def check(self, Psi: Array) -> None:
-        """ε ≥ 0."""
-        check_number(self.epsilon, "epsilon", minimum=0.0)
 
     def in_units(self, s: float) -> EpsilonSquare:
         """ε/s."""
@@ -81,12 +78,9 @@ class EpsilonInsensitive(RadialLoss):
 
     epsilon: float = 0.1
 
+    limits: ClassVar[Limits] = {"epsilon": NOT_NEGATIVE}
     smooth: ClassVar[bool] = False
     homogeneity: ClassVar[tuple[int, int] | None] = (1, 1)
-
-    def check(self, Psi: Array) -> None:
-        """ε ≥ 0."""
-        check_number(self.epsilon, "epsilon", minimum=0.0)
 
     def in_units(self, s: float) -> EpsilonInsensitive:
         """ε/s."""

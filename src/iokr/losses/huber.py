@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from iokr._array import Array, array_namespace
-from iokr._component import component
-from iokr._validation.arguments import check_number
+from iokr._component import Limits, component
+from iokr._validation.arguments import POSITIVE
 from iokr.losses.radial import RadialLoss, in_length
 
 __all__ = ["Huber"]
@@ -33,12 +33,9 @@ class Huber(RadialLoss):
 
     kappa: float = 1.0
 
+    limits: ClassVar[Limits] = {"kappa": POSITIVE}
     reweighted: ClassVar[bool] = True
     homogeneity: ClassVar[tuple[int, int] | None] = (1, 2)
-
-    def check(self, Psi: Array) -> None:
-        """κ > 0."""
-        check_number(self.kappa, "kappa", minimum=0.0, strict=True)
 
     def in_units(self, s: float) -> Huber:
         """κ/s."""

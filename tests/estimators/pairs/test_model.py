@@ -239,7 +239,7 @@ def test_clones_pickles_and_refits():
     [
         ({"strategy": "both"}, ValueError, "`strategy` must be one of 'kernel', 'duplicate', 'local', got 'both'"),
         ({"mix": 1.5}, ValueError, "`mix` must be a number from 0 to 1, got 1.5"),
-        ({"mix": -0.1}, ValueError, "`mix` must be a number of at least 0"),
+        ({"mix": -0.1}, ValueError, "`mix` must be a number from 0 to 1, got -0.1"),
         ({"strategy": "local", "mix": 0.5}, ValueError, "`mix` has no effect with"),
         ({"alpha": -1.0}, ValueError, "`alpha` must be a positive number, got -1.0"),
         ({"loss": Huber()}, ValueError, "`loss` must be `Square\\(\\)` or `MaxMargin\\(\\)`"),

@@ -125,7 +125,7 @@ class TestBadStrings:
         (Spectrum(0), "`n` must be an integer of at least 1, got 0"),
         (Mismatch(2, 2), "`m` must be below `n`, got m = 2 and n = 2"),
         (Mismatch(2, -1), "`m` must be an integer of at least 0"),
-        (Subsequence(2, 0.0), "`decay` must be a positive number"),
+        (Subsequence(2, 0.0), "`decay` must be a number above 0 and at most 1, got 0.0"),
         (Subsequence(2, 1.5), "`decay` must be a number above 0 and at most 1, got 1.5"),
     ],
 )

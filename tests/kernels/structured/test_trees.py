@@ -128,7 +128,7 @@ def test_refusals():
         with pytest.raises(error, match=message):
             Subtree()(["a", bad])
     for decay in (0.0, 1.5):
-        with pytest.raises(ValueError, match="`decay` must lie above 0"):
+        with pytest.raises(ValueError, match="`decay` must be a number above 0 and at most 1"):
             Subtree(decay)(["a"])
     with pytest.raises(ValueError, match="`depth` must be an integer of at least 0"):
         Subtree(depth=-1)(["a"])

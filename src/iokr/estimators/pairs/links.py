@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from iokr._array import Array, asarray_like, is_array, to_numpy
 from iokr._component import component
 from iokr._system.memory import check_matrix, check_memory
-from iokr._validation.arguments import check_choice, check_integer, check_number
+from iokr._validation.arguments import SHARE, check_choice, check_integer, check_number
 from iokr.data.objects import n_objects, take
 from iokr.estimators.areas import AREAS, SCORINGS, AreaRule, areas_by_name
 from iokr.estimators.inputs import InputAdapter, check_kernel, fit_points
@@ -27,7 +27,6 @@ from iokr.estimators.progress import CallbackSupportMixin, Progress, begin, end,
 from iokr.estimators.search.engine import Part, cv_results, forget_search, n_points, select
 from iokr.estimators.search.result import Axis, check_values, drop_single_axes, listed
 from iokr.kernels.base import Kernel, check_gram
-from iokr.kernels.pairs import check_mix
 from iokr.losses.square import Square
 from iokr.model_selection.nodes import NodeKFold, TooFewLinks
 
@@ -304,7 +303,7 @@ class PairLinkPredictorCV(CallbackSupportMixin, PairLinkRegression):  # type: ig
         check_choice(self.scoring, "scoring", SCORINGS)
         n_folds = check_integer(self.cv, "cv", minimum=2)
         kernels = [_node_kernel(kernel) for kernel in listed(self.kernel, "kernel")]
-        mixes = [check_mix(mix) for mix in check_values(self.mixes, "mixes", strict=False)]
+        mixes = [SHARE(mix, "mix") for mix in check_values(self.mixes, "mixes", strict=False)]
         alphas = check_values(self.alphas, "alphas", strict=True)
         axes = (Axis("kernel", kernels), Axis("mix", mixes), Axis("alpha", alphas))
         context = begin(self, n_points(axes) * n_folds, X=X, y=None)

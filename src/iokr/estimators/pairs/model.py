@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from iokr._array import Array, array_namespace, asarray_like, is_array, take_rows, to_numpy
 from iokr._component import component
 from iokr._system.memory import check_matrix
-from iokr._validation.arguments import check_choice, check_number, check_same_length
+from iokr._validation.arguments import SHARE, check_choice, check_number, check_same_length
 from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import InputAdapter, adapt, check_kernel, fit_points, fresh_solver
 from iokr.estimators.pairs.leave_out import random_folds, refit_scores
@@ -21,7 +21,7 @@ from iokr.estimators.pairs.strategies import BothOrders, OnePerNode, OnePerPair,
 from iokr.estimators.progress import CallbackSupportMixin, begin, end, with_callbacks
 from iokr.estimators.search.result import check_values
 from iokr.kernels.base import Kernel, check_gram
-from iokr.kernels.pairs import check_mix, check_pairs
+from iokr.kernels.pairs import check_pairs
 from iokr.losses.base import Loss
 from iokr.losses.margin import MaxMargin
 from iokr.losses.square import Square
@@ -357,7 +357,7 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
 def choose_strategy(name: str, mix: Any) -> Strategy:
     """The strategy that users call `name`, at this `mix`."""
     check_choice(name, "strategy", ("kernel", "duplicate", "local"))
-    delta = check_mix(mix)
+    delta = SHARE(mix, "mix")
     if name == "local":
         if delta not in (0.0, 1.0):
             raise ValueError(f'`mix` has no effect with `strategy="local"`; leave it at 0, got {delta!r}.')

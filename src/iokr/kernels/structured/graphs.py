@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from iokr._component import component
-from iokr._validation.arguments import check_integer
+from iokr._component import Limits, component
+from iokr._validation.arguments import NATURAL
 from iokr.data.graphs import Graph, graphs
 from iokr.kernels._data.counts import CountKernel, Counts, Vocabulary
 
@@ -105,15 +105,10 @@ class WeisfeilerLehman(CountKernel):
     edge_label: str | None = None
 
     domain = "graphs"
-
-    def fit(self, X: Any) -> WeisfeilerLehman:
-        """Check depth."""
-        check_integer(self.depth, "depth", minimum=0)
-        return self
+    limits: ClassVar[Limits] = {"depth": NATURAL}
 
     def represent(self, X: Any) -> Counts:
         """The number of nodes with each name, at every level."""
-        depth = check_integer(self.depth, "depth", minimum=0)
         parsed = graphs(X, self.label, self.edge_label)
         levels: list[dict[Any, int]] = [{}]
         names = [levels[0].setdefault(label, len(levels[0])) for g in parsed for label in g.labels]
@@ -129,7 +124,7 @@ class WeisfeilerLehman(CountKernel):
             start += len(g)
         columns = [names]
         used = len(levels[0])
-        for _ in range(depth):
+        for _ in range(self.depth):
             level: dict[Any, int] = {}
             names = [
                 level.setdefault(named_node(names[i], [names[j] for j in near], kind), used + len(level))
@@ -138,7 +133,7 @@ class WeisfeilerLehman(CountKernel):
             used += len(level)
             levels.append(level)
             columns.append(names)
-        rows = np.tile(np.repeat(np.arange(len(parsed)), [len(g) for g in parsed]), depth + 1)
+        rows = np.tile(np.repeat(np.arange(len(parsed)), [len(g) for g in parsed]), self.depth + 1)
         return Counts.of(rows, np.array(columns, dtype=np.intp).ravel(), len(parsed), Levels(levels, edges))
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from iokr._component import component
-from iokr._validation.arguments import check_choice, check_integer
+from iokr._component import Limits, component
+from iokr._validation.arguments import FLAG, NATURAL
 from iokr.data.graphs import Graph, graphs
 from iokr.data.ragged import places_within
 from iokr.kernels._data.counts import CountKernel, Counts, Vocabulary, name_rows
@@ -59,16 +59,10 @@ class Paths(CountKernel):
     edge_label: str | None = None
 
     domain = "graphs"
-
-    def fit(self, X: Any) -> Paths:
-        """Check length and binary."""
-        check_integer(self.length, "length", minimum=0)
-        check_choice(self.binary, "binary", (True, False))
-        return self
+    limits: ClassVar[Limits] = {"length": NATURAL, "binary": FLAG}
 
     def represent(self, X: Any) -> Counts:
         """The words of each graph, or their numbers."""
-        self.fit(X)
         parsed = graphs(X, self.label, self.edge_label)
         nodes: dict[Hashable, int] = {}
         edges: dict[Hashable, int] = {None: 0}

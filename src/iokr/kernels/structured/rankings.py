@@ -9,13 +9,13 @@ the same probability. Give items that come last a common last rank.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from iokr._array import Array, is_array, to_numpy
-from iokr._component import component
-from iokr._validation.arguments import check_number
+from iokr._component import Limits, component
+from iokr._validation.arguments import POSITIVE
 from iokr.data.frames import EXACT, read
 from iokr.data.objects import BadObject, BadObjectType, as_array, as_objects, keys, n_objects
 from iokr.kernels.base import FeatureKernel, Kernel
@@ -189,7 +189,8 @@ class _Rankings(Kernel):
     domain = "rankings"
 
     def fit(self, X: Any) -> _Rankings:
-        """Learn the number of items."""
+        """Check the parameters, and learn the number of items."""
+        self.check_parameters()
         self.n_items_ = int(check_rankings(X).shape[1])
         return self
 
@@ -261,11 +262,7 @@ class Mallows(_Rankings):
 
     lam: float = 1.0
 
-    def fit(self, X: Any) -> Mallows:
-        """Check lam and learn the number of items."""
-        check_number(self.lam, "lam", minimum=0.0, strict=True)
-        super().fit(X)
-        return self
+    limits: ClassVar[Limits] = {"lam": POSITIVE}
 
     def represent(self, X: Any) -> np.ndarray:
         """The signs of all pairs of items."""

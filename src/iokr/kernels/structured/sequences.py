@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from itertools import chain
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from iokr._array import Array, array_namespace, is_array, take_rows, to_numpy
-from iokr._component import component
-from iokr._validation.arguments import check_choice, check_number
+from iokr._component import Limits, component
+from iokr._validation.arguments import FLAG, NOT_NEGATIVE, one_of
 from iokr.data.frames import read
 from iokr.data.objects import BadObject, BadObjectType, as_objects, concat, is_sequence, key, n_objects
 from iokr.data.ragged import places_within
@@ -106,6 +106,7 @@ class Positional(Kernel):
     transitions: float = 0.0
 
     domain = "sequences"
+    limits: ClassVar[Limits] = {"combine": one_of("sum", "product"), "pooled": FLAG, "transitions": NOT_NEGATIVE}
 
     @property
     def trusted(self) -> bool:  # type: ignore[override]
@@ -119,9 +120,8 @@ class Positional(Kernel):
 
     def fit(self, X: Any) -> Positional:
         """Fit clones of the base on the entries."""
-        check_choice(self.combine, "combine", ("sum", "product"))
-        check_choice(self.pooled, "pooled", (True, False))
-        if check_number(self.transitions, "transitions", minimum=0.0) and self.combine == "product":
+        self.check_parameters()
+        if self.transitions and self.combine == "product":
             raise ValueError('`transitions` are added to a sum of positions; use `combine="sum"`.')
         sequences = sequences_of(X)
         if self._counts:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from itertools import combinations
 from math import comb
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from iokr._component import component
-from iokr._validation.arguments import check_integer
+from iokr._component import Limits, component
+from iokr._validation.arguments import COUNT, NATURAL
 from iokr.data.objects import BadObject, BadObjectType, as_objects, n_objects
 from iokr.data.ragged import Ragged, places_within
 from iokr.kernels._data.counts import CountKernel, Counts, Vocabulary, name_rows
@@ -58,17 +58,12 @@ class Spectrum(CountKernel):
     n: int = 3
 
     domain = "strings"
-
-    def fit(self, X: Any) -> Spectrum:
-        """Check n."""
-        check_integer(self.n, "n", minimum=1)
-        return self
+    limits: ClassVar[Limits] = {"n": COUNT}
 
     def represent(self, X: Any) -> Counts:
         """The counts of the n-grams of each string."""
-        n = check_integer(self.n, "n", minimum=1)
         strings = letters(X)
-        rows, grams = _windows(strings, n)
+        rows, grams = _windows(strings, self.n)
         names, words = name_words(grams)
         return Counts.of(rows, names, len(strings), Vocabulary.of(words))
 
@@ -112,13 +107,13 @@ class Mismatch(CountKernel):
     alphabet: str | None = None
 
     domain = "strings"
+    limits: ClassVar[Limits] = {"n": COUNT, "m": NATURAL}
 
     def fit(self, X: Any) -> Mismatch:
         """Check n and m, and fix the letters."""
-        n = check_integer(self.n, "n", minimum=1)
-        m = check_integer(self.m, "m", minimum=0)
-        if m >= n:
-            raise ValueError(f"`m` must be below `n`, got m = {m} and n = {n}; otherwise all words match.")
+        self.check_parameters()
+        if self.m >= self.n:
+            raise ValueError(f"`m` must be below `n`, got m = {self.m} and n = {self.n}; otherwise all words match.")
         if self.alphabet is None:
             self.alphabet_ = "".join(map(chr, np.unique(letters(X).values)))
         elif isinstance(self.alphabet, str) and self.alphabet:

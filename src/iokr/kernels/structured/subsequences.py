@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import reduce
 from itertools import combinations
 from math import comb
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from iokr._array import Array, blocks
-from iokr._component import component
+from iokr._component import Limits, component
 from iokr._system.compile import compiled
-from iokr._validation.arguments import check_integer, check_number
+from iokr._validation.arguments import COUNT, DECAY
 from iokr.data.objects import Parts
 from iokr.data.ragged import LANES, Ragged, pair_tiles, side_by_side
 from iokr.kernels._data.counts import Counts, Vocabulary, inner, sq_norms
@@ -67,17 +67,10 @@ class Subsequence(Kernel):
 
     domain = "strings"
     panel = 16 * LANES
-
-    def fit(self, X: Any) -> Subsequence:
-        """Check n and decay."""
-        check_integer(self.n, "n", minimum=1)
-        if check_number(self.decay, "decay", minimum=0.0, strict=True) > 1:
-            raise ValueError(f"`decay` must be a number above 0 and at most 1, got {self.decay!r}.")
-        return self
+    limits: ClassVar[Limits] = {"n": COUNT, "decay": DECAY}
 
     def represent(self, X: Any) -> Parts:
         """The letters, and φ of short strings."""
-        self.fit(X)
         strings = letters(X)
         return Parts(strings, self._listed(strings))
 

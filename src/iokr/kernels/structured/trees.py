@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from iokr._component import component
-from iokr._validation.arguments import check_choice, check_integer, check_number
+from iokr._component import Limits, component
+from iokr._validation.arguments import DECAY, FLAG, NATURAL, either
 from iokr.data.objects import as_objects, key, n_objects
 from iokr.data.trees import Node, tree_nodes
 from iokr.kernels._data.counts import CountKernel, Counts, Vocabulary
@@ -87,19 +87,10 @@ class Subtree(CountKernel):
     depth: int | None = None
 
     domain = "trees"
-
-    def fit(self, X: Any) -> Subtree:
-        """Check decay, ordered and depth."""
-        if not 0 < check_number(self.decay, "decay") <= 1:
-            raise ValueError(f"`decay` must lie above 0 and be at most 1, got {self.decay!r}.")
-        check_choice(self.ordered, "ordered", (True, False))
-        if self.depth is not None:
-            check_integer(self.depth, "depth", minimum=0)
-        return self
+    limits: ClassVar[Limits] = {"decay": DECAY, "ordered": FLAG, "depth": either(None, NATURAL)}
 
     def represent(self, X: Any) -> Counts:
         """The counts of the subtrees of each tree."""
-        self.fit(X)
         n_objects(X)
         trees = as_objects(X)
         parts = _Parts(bool(self.ordered), self.depth)
