@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from iokr import IOKR
-from iokr.estimators.inputs import InputAdapter, check_isotropic, check_kernel, fresh_solver
+from iokr.estimators.inputs import InputAdapter, check_isotropic, check_kernel, fresh_solver, represent
 from iokr.kernels import RBF, Delta, Subsequence, Tanimoto
 from iokr.operator_kernels import Decomposable
 from iokr.solvers import Auto, Eigen
@@ -30,11 +30,11 @@ def test_a_border_counts_the_features_of_fit():
 
 
 def test_a_border_says_which_argument_is_wrong():
-    adapter = InputAdapter(Subsequence(2).fit(["ab", "ba"]), np.empty(0))
+    kernel = Subsequence(2).fit(["ab", "ba"])
     with pytest.raises((TypeError, ValueError), match="`X`"):
-        adapter.represent(["ab", 3])
+        represent(kernel, ["ab", 3])
     with pytest.raises((TypeError, ValueError), match="`X_unlabeled`"):
-        adapter.represent(["ab", 3], "X_unlabeled")
+        represent(kernel, ["ab", 3], "X_unlabeled")
 
 
 @pytest.mark.parametrize("single", [False, True])

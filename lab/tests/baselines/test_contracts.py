@@ -189,7 +189,7 @@ def test_sparse_inputs(model):
         (PairLinkPredictor(kernel="rbf"), TypeError, "`kernel` must be a component"),
         (TPPK(ratio=0), ValueError, "`ratio` must be a positive number"),
         (Naive(kernel="rbf"), TypeError, "`kernel` must be a component"),
-        (Naive(kernel=Precomputed()), TypeError, r"use `Precomputed\(matrix\)` and row numbers"),
+        (Naive(kernel=Precomputed()), ValueError, r"use `Precomputed\(matrix\)` and row numbers"),
         (Naive(kernel=Decomposable(RBF(), np.eye(2))), TypeError, "a scalar kernel"),
     ],
     ids=lambda value: repr(value)[:50],

@@ -23,6 +23,7 @@ from iokr.decoders.candidates import Candidates, compare_sets, rank_sets, rank_s
 from iokr.decoders.identity import Identity
 from iokr.embeddings.base import Embedding
 from iokr.embeddings.eigen import Eigen
+from iokr.estimators.inputs import is_pairwise
 from iokr.estimators.outputs import FittedOutputs, as_fitted, as_outputs, check_columns, in_precision, like_fitted, r2
 from iokr.estimators.progress import CallbackSupportMixin
 from iokr.estimators.summary import notebook_bundle, notebook_html
@@ -96,6 +97,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
     __sklearn_is_fitted__ = is_fitted
     _check_components = check_components
 
+    kernel: Any = None  # of models with a kernel on inputs
     solver: Solver | None = None  # of models that solve a problem
     output_kernel: Kernel | None
     embedding: Embedding | None
@@ -303,6 +305,14 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
     def _measured(self, H: Array) -> tuple[Embedding, Array]:
         """The embedding that errors are measured in, and h there. May be overridden."""
         return self.embedding_, H
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = is_pairwise(self.kernel)
+        return tags
 
 
 def coordinates_of(model: StructuredEstimator, X: Any) -> Array:

@@ -20,16 +20,15 @@ from iokr.data.frames import read
 from iokr.data.objects import error_context, n_objects
 from iokr.estimators.areas import SCORINGS, areas_of, score_of
 from iokr.estimators.base import KernelModel
-from iokr.estimators.inputs import adapt, check_kernel
+from iokr.estimators.inputs import adapt, check_scalar
 from iokr.estimators.links.ranking import best_pairs, f1_threshold, lower_bound
 from iokr.estimators.outputs import single_precision
 from iokr.estimators.regression.base import fitted_problem
 from iokr.estimators.regression.iokr import IOKR
 from iokr.estimators.search.engine import Part, cv_results, forget_search, n_points, select
-from iokr.estimators.search.result import Axis, Choice, check_values, largest
+from iokr.estimators.search.result import Axis, Choice, check_values, largest, listed
 from iokr.kernels.base import Kernel
 from iokr.metrics.pairs import roc_auc_pairs
-from iokr.operator_kernels.base import OperatorKernel
 from iokr.operator_kernels.decomposable import Decomposable
 from iokr.solvers.auto import Auto
 from iokr.solvers.base import Solver
@@ -124,10 +123,10 @@ class BipartitePredictor(KernelModel):
         check_choice(self.leave, "leave", LEFT_OUT)
         if self.scoring is not None:
             check_choice(self.scoring, "scoring", SCORINGS)
-        alphas = check_values(self.alpha if _several(self.alpha) else [self.alpha], "alpha", strict=True)
-        ones, others = (
-            _kernels(given, name) for given, name in ((self.kernel, "kernel"), (self.partner_kernel, "partner_kernel"))
-        )
+        alphas = check_values(np.atleast_1d(self.alpha), "alpha", strict=True)
+        ones = [check_scalar(kernel, objects="X") for kernel in listed(self.kernel, "kernel")]
+        partners = listed(self.partner_kernel, "partner_kernel")
+        others = [check_scalar(kernel, "partner_kernel", objects="Z") for kernel in partners]
         single = single_precision(X)
         X = adapt(self, X, ones[0], reset=True).X
         Z = adapt(self, Z, others[0], reset=False, name="Z").X
@@ -311,27 +310,6 @@ def _check_home(one: Any, other: Any, what: str, name: str = "Z") -> None:
         raise TypeError(
             f"{name} is an array of another library or device than {what}; nothing is moved silently: convert {name}."
         )
-
-
-def _several(alpha: Any) -> bool:
-    return is_array(alpha) or isinstance(alpha, (list, tuple))
-
-
-def _kernels(given: Any, name: str) -> list[Kernel]:
-    """One kernel or a list of them, scalar ones on objects."""
-    if isinstance(given, (list, tuple)) and not given:
-        raise ValueError(f"`{name}` is an empty list; give at least one.")
-    found: list[Kernel] = []
-    for one in given if isinstance(given, (list, tuple)) else [given]:
-        with error_context(name):
-            kernel = check_kernel(one)
-        if isinstance(kernel, OperatorKernel) or kernel.pairwise:
-            raise ValueError(
-                f"`{name}` must compare objects of one kind by a number, which {kernel!r:.60} does not; a matrix over "
-                "all of them is `Precomputed(matrix)`, with row numbers as objects."
-            )
-        found.append(kernel)
-    return found
 
 
 def _links(links: Any, n: int, m: int) -> np.ndarray:

@@ -28,6 +28,7 @@ __all__ = [
     "check_isotropic",
     "check_kernel",
     "check_names",
+    "check_scalar",
     "check_table",
     "check_unlabeled",
     "copy_features",
@@ -64,9 +65,9 @@ class InputAdapter:
             )
         return X
 
-    def represent(self, X: Any, name: str = "X") -> Any:
-        """Checked inputs as the kernel holds them."""
-        return represent(self.kernel, X, name)
+    def read(self, estimator: Any, X: Any) -> Any:
+        """New inputs, checked, as the kernel holds them."""
+        return represent(self.kernel, self.check(estimator, X))
 
     def cast(self, H: Array) -> Array:
         """Answers in the precision of the data."""
@@ -137,7 +138,7 @@ def fresh_solver(solver: Solver | None) -> Solver:
     return Auto() if solver is None else clone(solver)
 
 
-def check_kernel(kernel: Any) -> Kernel | OperatorKernel:
+def check_kernel(kernel: Any, name: str = "kernel") -> Kernel | OperatorKernel:
     """The kernel, `RBF()` by default."""
     kernel = RBF() if kernel is None else kernel
     if isinstance(kernel, (Kernel, OperatorKernel)):
@@ -148,8 +149,21 @@ def check_kernel(kernel: Any) -> Kernel | OperatorKernel:
     if isinstance(kernel, (list, tuple)):
         advice = "to search a list of kernels use `IOKRCV`."
     raise TypeError(
-        f"`kernel` must be a component of `iokr.kernels` or `iokr.operator_kernels`, got {kernel!r:.80}; {advice}"
+        f"`{name}` must be a component of `iokr.kernels` or `iokr.operator_kernels`, got {kernel!r:.80}; {advice}"
     )
+
+
+def check_scalar(kernel: Any, name: str = "kernel", *, objects: str | None = None) -> Kernel:
+    """A scalar kernel, `RBF()` by default; with the name of its `objects`, one for which they are not a Gram matrix."""
+    kernel = check_kernel(kernel, name)
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"`{name}` must be a scalar kernel of `iokr.kernels`, got {kernel!r:.80}.")
+    if objects is not None and kernel.pairwise:
+        raise ValueError(
+            f"`{name}` must be a scalar kernel on objects, got {kernel!r:.80}; for a Gram matrix use "
+            f"`Precomputed(matrix)` and row numbers as {objects}."
+        )
+    return kernel
 
 
 def is_pairwise(kernel: Any) -> bool:

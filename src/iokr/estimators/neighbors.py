@@ -17,7 +17,7 @@ from iokr.data.objects import n_objects
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.estimators.base import StructuredEstimator
-from iokr.estimators.inputs import InputAdapter, check_kernel, fit_points, is_pairwise
+from iokr.estimators.inputs import InputAdapter, check_scalar, fit_points
 from iokr.estimators.outputs import encode, known_rows
 from iokr.estimators.progress import begin, end, with_callbacks
 from iokr.estimators.regression.posing import check_data
@@ -108,9 +108,7 @@ class Neighbors(StructuredEstimator):
         progress = begin(self, 0, X=X, y=y)
         self._check_components()
         check_choice(self.weights, "weights", ("uniform", "kernel"))
-        kernel = check_kernel(self.kernel)
-        if not isinstance(kernel, Kernel):
-            raise TypeError(f"`kernel` must be a component of `iokr.kernels`, got {kernel!r:.60}.")
+        kernel = check_scalar(self.kernel)
         given = check_data(self, X, y, sample_weight, None, kernel, solves=False)
         rows, _ = known_rows(np.arange(n_objects(given.y)), given.weight)
         choices = self._choices(len(rows), given.weight)
@@ -212,8 +210,7 @@ class Neighbors(StructuredEstimator):
     def _weights(self, X: Any) -> Array:
         check_is_fitted(self)
         check_matrix(n_objects(X), self.targets_.n, X, 2.0, "A weight for every training output")
-        adapter = InputAdapter(self.kernel_, self.squares_)
-        R = adapter.represent(adapter.check(self, X))
+        R = InputAdapter(self.kernel_, self.squares_).read(self, X)
         m = int(R.shape[0])
         B = np.zeros((m, self.targets_.n))
         for some in blocks(m, max(1, _ENTRIES // self.targets_.n)):
@@ -225,11 +222,3 @@ class Neighbors(StructuredEstimator):
     def _values(self, X: Any) -> Array:
         B = self._weights(X)
         return B if self.targets_.Psi is None else matmul(B, asarray_like(self.targets_.Psi, B))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = is_pairwise(self.kernel)
-        return tags

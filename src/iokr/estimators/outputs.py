@@ -292,11 +292,12 @@ def r2(residual: float, spread: float, n: int) -> float:
     return 1.0 - residual / spread
 
 
-def code_labels(y: Any, each: str) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
+def code_labels(y: Any, each: str, *, binary: bool) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
     """Numbers to learn, the two labels where there are two, coded −1 and 1, and which of the distinct labels each is.
 
-    `each` is what has a label, for the words of errors: "pair", "set".
+    `each` is what has a label, for the words of errors: "pair", "set"; `binary` is whether there must be two labels.
     """
+    require_y(y)
     with error_context("y"):
         values = read(y)
     try:
@@ -320,6 +321,10 @@ def code_labels(y: Any, each: str) -> tuple[np.ndarray, np.ndarray | None, np.nd
     if len(classes) == 2:
         second = 0 if classes[0] != values[chosen[0]] else 1  # which of the distinct labels is the larger one
         return np.where(names == second, 1.0, -1.0), classes, names
+    if binary:
+        raise ValueError(
+            f"`MaxMargin()` needs a binary `y` with two different labels, got {len(classes)}; use `Square()`."
+        )
     if values.dtype.kind not in "buifO" or not all(isinstance(label, Real) for label in values.tolist()):
         raise ValueError(f"`y` must hold numbers, or two different labels, not {len(classes)}.")
     return check_numbers(values, "y"), None, names

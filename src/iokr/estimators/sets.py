@@ -26,14 +26,13 @@ from iokr._validation.arguments import (
 from iokr.data.frames import read
 from iokr.data.objects import error_context, n_objects, take
 from iokr.estimators.base import KernelModel
-from iokr.estimators.inputs import check_kernel
-from iokr.estimators.outputs import code_labels, require_y, single_precision
+from iokr.estimators.inputs import check_scalar
+from iokr.estimators.outputs import code_labels, single_precision
 from iokr.kernels.base import Kernel, check_gram
 from iokr.kernels.structured.bags import Bags, SetKernel
 from iokr.losses.base import Loss
 from iokr.losses.margin import MaxMargin
 from iokr.losses.square import Square
-from iokr.operator_kernels.base import OperatorKernel
 from iokr.problem import Problem, Solution
 from iokr.solvers.auto import Auto
 from iokr.solvers.iterative.set_qp import minimize_sets
@@ -124,17 +123,11 @@ class SetModel(KernelModel):
         loss = clone(self.loss) if self.loss is not None else MaxMargin() if self.worst else Square()
         if self.worst and not isinstance(loss, MaxMargin):
             raise ValueError(f"`worst=True` needs `loss=MaxMargin()` or None, got {self.loss!r:.60}.")
-        kernel = check_kernel(self.kernel)
-        if isinstance(kernel, OperatorKernel):
-            raise TypeError(f"`kernel` must be a scalar kernel on members, of `iokr.kernels`, got {kernel!r:.60}.")
-        require_y(y)
+        kernel = check_scalar(self.kernel)
         n = check_same_length(sets, y, "sets")
         if n == 0:
             raise ValueError("`sets` is empty; at least one set is needed.")
-        target, classes, _ = code_labels(y, "set")
-        if isinstance(loss, MaxMargin) and classes is None:
-            found = f"all {n} labels are the same" if np.all(target == target[0]) else "there are more; use `Square()`"
-            raise ValueError(f"`MaxMargin()` needs a binary `y`, two different labels, but {found}.")
+        target, classes, _ = code_labels(y, "set", binary=isinstance(loss, MaxMargin))
         weight = check_weight(sample_weight, n, sets)
         self._silent, silent = np.zeros(n, dtype=bool), None
         if weight is not None and not np.all(weight > 0):

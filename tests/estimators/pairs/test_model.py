@@ -257,9 +257,9 @@ def test_parameters_are_refused_in_words(change, error, message):
 
 def test_the_margin_needs_two_labels_and_has_no_closed_leave_out():
     X, pairs, y, _ = network(27)
-    with pytest.raises(ValueError, match="two different labels, but there are more"):
+    with pytest.raises(ValueError, match="two different labels, got 40"):
         PairModel(loss=MaxMargin()).fit(X, pairs, np.arange(len(y)))
-    with pytest.raises(ValueError, match="all 40 labels are the same"):
+    with pytest.raises(ValueError, match="two different labels, got 1"):
         PairModel(loss=MaxMargin()).fit(X, pairs, np.ones(len(y)))
     with pytest.raises(ValueError, match="cv_decision_function"):
         PairModel(loss=MaxMargin()).fit(X, pairs, y).loo_decision_function()

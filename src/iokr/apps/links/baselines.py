@@ -26,7 +26,7 @@ from iokr._component import Component, component
 from iokr._system.memory import check_matrix, check_memory
 from iokr._validation.arguments import check_choice, check_number
 from iokr.data.objects import n_objects, take
-from iokr.estimators.inputs import InputAdapter, adapt, check_kernel
+from iokr.estimators.inputs import InputAdapter, adapt, check_scalar
 from iokr.estimators.links.network import Network, check_names, check_network, fit_output_kernel
 from iokr.kernels.base import Kernel, check_gram
 
@@ -107,7 +107,7 @@ class LinkBaseline(Component, ABC):
         self
         """
         self.check_parameters()
-        kernel = check_node_kernel(self.kernel)
+        kernel = check_scalar(self.kernel, objects="X")
         check_names(X, adjacency)
         sample = adapt(self, X, kernel, reset=True)
         X = sample.X
@@ -169,8 +169,8 @@ class LinkBaseline(Component, ABC):
             R, index = self.R_fit_, np.full(self.R_fit_.shape[0], -1)
             index[self.labeled_] = np.arange(len(self.labeled_))
         else:
-            X = self._border.check(self, X)
-            R, index = self._border.represent(X), np.full(n_objects(X), -1)
+            R = self._border.read(self, X)
+            index = np.full(int(R.shape[0]), -1)
         check_matrix(int(R.shape[0]), len(self.labeled_), R)
         return Nodes(R, self.kernel_.block(R, take_rows(self.R_fit_, self.labeled_)), index, X is None)
 
@@ -179,17 +179,6 @@ class LinkBaseline(Component, ABC):
         tags.target_tags.required = True
         tags.input_tags.sparse = True
         return tags
-
-
-def check_node_kernel(kernel: Any) -> Kernel:
-    """The kernel on the nodes' inputs, `RBF()` by default; a scalar one that compares any two nodes."""
-    kernel = check_kernel(kernel)
-    if not isinstance(kernel, Kernel) or kernel.pairwise:
-        raise TypeError(
-            f"`kernel` must be a scalar kernel of `iokr.kernels`, got {kernel!r:.80}; for a Gram matrix use "
-            "`Precomputed(matrix)` and row numbers as X."
-        )
-    return kernel
 
 
 def positive_eigen(K: Array, tol: float | None = None) -> tuple[Array, Array]:

@@ -24,7 +24,7 @@ from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.estimators.autoencoder.layers import CODE_GRADIENTS, TwoLayers
 from iokr.estimators.base import StructuredEstimator
-from iokr.estimators.inputs import InputAdapter, check_kernel, is_pairwise
+from iokr.estimators.inputs import InputAdapter, check_scalar
 from iokr.estimators.outputs import FittedOutputs, Targets, as_fitted, encode
 from iokr.estimators.progress import begin, end, with_callbacks
 from iokr.estimators.regression.posing import check_data
@@ -162,9 +162,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Struc
     def _check_parameters(self) -> tuple[Kernel, Kernel]:
         """The kernels of both layers."""
         self._check_components()
-        kernel = check_kernel(self.kernel)
-        if not isinstance(kernel, Kernel):
-            raise TypeError(f"`kernel` must be a component of `iokr.kernels`, got {kernel!r:.60}.")
+        kernel = check_scalar(self.kernel)
         check_integer(self.n_components, "n_components", minimum=1)
         check_integer(self.n_starts, "n_starts", minimum=1)
         check_integer(self.max_iter, "max_iter", minimum=1)
@@ -229,8 +227,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Struc
     def _codes(self, X: Any) -> Array:
         """f₁(x), float64."""
         check_is_fitted(self)
-        adapter = InputAdapter(self.kernel_, self._inner)
-        R = adapter.represent(adapter.check(self, X))
+        R = InputAdapter(self.kernel_, self._inner).read(self, X)
         return matmul(asarray_like(self.kernel_.gram(R, self.points_).dense(), self._inner), self._inner)
 
     def transform(self, X: Any) -> Array:
@@ -270,9 +267,6 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Struc
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
-        tags.target_tags.multi_output = True
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = is_pairwise(self.kernel)
         return tags
 
 

@@ -120,8 +120,7 @@ class LeftOut:
     def at(self, X: Any, *, variances: bool = True) -> NewInputs:
         """What the model predicts at new inputs; without `variances` v is NaN, and k(x, x) need not be known."""
         model = self.model
-        adapter = InputAdapter(model.kernel_, model.solution_.C)
-        R = adapter.represent(adapter.check(model, X))
+        R = InputAdapter(model.kernel_, model.solution_.C).read(model, X)
         cross = to_numpy(model.kernel_.gram(R, model.inputs_.points).K.dense())
         own = to_numpy(model.kernel_.gram(R).K.diagonal()) if variances else np.full(len(cross), np.nan)
         return NewInputs(self, cross, own)

@@ -114,8 +114,7 @@ class FunctionalRegression(KernelRegression):
         atoms = self.operator_.atoms(theta, derivative)
         if atoms is None:
             return self._cast(self.embedding_.at(self._values(X), theta, derivative))
-        adapter = InputAdapter(self.kernel_, self.solution_.C)
-        R = adapter.represent(adapter.check(self, X))
+        R = InputAdapter(self.kernel_, self.solution_.C).read(self, X)
         kernel: Any = self.kernel_.scalar
         Z = kernel.gram(R, self.inputs_.points) @ self.solution_.C  # k_xᵀC
         mean = asarray_like(self.embedding_.mean_at(theta, derivative), Z)

@@ -16,7 +16,8 @@ from iokr.data.objects import n_objects, take
 from iokr.embeddings.basis import Basis
 from iokr.embeddings.curves import Curves
 from iokr.estimators.functional.base import FunctionalRegression
-from iokr.estimators.functional.operator import CurveOperator, check_scalar, curve_operator
+from iokr.estimators.functional.operator import CurveOperator, curve_operator
+from iokr.estimators.inputs import check_scalar
 from iokr.estimators.progress import begin, end, report, with_callbacks
 from iokr.estimators.regression.evaluate import Fold, Grid, check_grid, leave_one_out, on_folds, row_splits
 from iokr.estimators.regression.posing import Fit, TrainingSet, solve, square

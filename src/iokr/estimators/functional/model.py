@@ -9,8 +9,8 @@ from iokr._component import component
 from iokr._validation.arguments import check_number
 from iokr.embeddings.basis import Basis
 from iokr.estimators.functional.base import FunctionalRegression
-from iokr.estimators.functional.operator import check_scalar, curve_operator
-from iokr.estimators.inputs import check_kernel
+from iokr.estimators.functional.operator import curve_operator
+from iokr.estimators.inputs import check_scalar
 from iokr.estimators.progress import begin, end, with_callbacks
 from iokr.estimators.regression.posing import solve
 from iokr.kernels.base import Kernel
@@ -106,7 +106,7 @@ class Functional(FunctionalRegression):
         progress = begin(self, 0, X=X, y=y)
         self._check_components()
         alpha = check_number(self.alpha, "alpha", minimum=0.0, strict=True)
-        kernel = check_scalar(check_kernel(self.kernel))
+        kernel = check_scalar(self.kernel)
         data = self._encode(*self._read(X, y, sample_weight, X_unlabeled, kernel))
         operator = curve_operator(self.curve_kernel, data.outputs.embedding)
         fit = solve(data, Decomposable(kernel, operator.A), alpha, manifold=self.manifold, solver=self.solver)

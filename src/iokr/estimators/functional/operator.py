@@ -13,9 +13,8 @@ from iokr._validation.matrices import check_psd
 from iokr.embeddings.curves import Curves
 from iokr.kernels.base import Kernel
 from iokr.kernels.vectors import RBF
-from iokr.operator_kernels.base import OperatorKernel
 
-__all__ = ["CurveOperator", "check_scalar", "curve_operator"]
+__all__ = ["CurveOperator", "curve_operator"]
 
 _WIDTH = 0.1  # of the default Gaussian, as a fraction of the range
 _SQUARABLE = (1e-150, 1e150)  # widths whose squares are numbers
@@ -44,13 +43,6 @@ class CurveOperator:
         else:
             values = self.kernel.derivative(points, at, derivative)
         return np.asarray(embedding.root[:, None] * values)
-
-
-def check_scalar(kernel: Kernel | OperatorKernel) -> Kernel:
-    """A kernel on inputs alone: the operator on curves is built from `curve_kernel` and `basis`."""
-    if not isinstance(kernel, Kernel):
-        raise TypeError("`kernel` must be a scalar kernel; set `curve_kernel` and `basis` to couple points.")
-    return kernel
 
 
 def curve_operator(curve_kernel: Any, embedding: Any) -> CurveOperator:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import KW_ONLY
 from itertools import pairwise
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -35,6 +34,7 @@ from iokr.estimators.identification.confidence import (
     quantile,
     temperature,
 )
+from iokr.estimators.inputs import check_scalar
 from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR
 from iokr.estimators.search.result import check_values
@@ -154,8 +154,8 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
         return self
 
     def _fit_directions(self, kernel: Kernel, output_kernel: Kernel, X: Any, y: Any, X_unlabeled: Any) -> None:
-        forward_alphas = _values(self.alphas, "alphas")
-        reverse_alphas = _values(self.reverse_alphas, "reverse_alphas")
+        forward_alphas = check_values(np.atleast_1d(self.alphas), "alphas", strict=True)
+        reverse_alphas = check_values(np.atleast_1d(self.reverse_alphas), "reverse_alphas", strict=True)
         rows = self._selection_rows(len(self.groups_))
         unlabeled = {} if X_unlabeled is None else {"X_unlabeled": X_unlabeled}
         self.forward_ = self._direction(kernel, output_kernel, forward_alphas, X, y, rows, unlabeled)
@@ -193,8 +193,9 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
         check_is_fitted(self, "forward_")
 
     def _kernels(self) -> tuple[Kernel, Kernel]:
-        kernel = _scalar(default_kernel() if self.kernel is None else self.kernel, "kernel", "X")
-        return kernel, _scalar(Tanimoto() if self.output_kernel is None else self.output_kernel, "output_kernel", "y")
+        kernel = default_kernel() if self.kernel is None else self.kernel
+        output_kernel = Tanimoto() if self.output_kernel is None else self.output_kernel
+        return check_scalar(kernel, objects="X"), check_scalar(output_kernel, "output_kernel", objects="y")
 
     def _selection_rows(self, n: int) -> np.ndarray:
         """About `selection` rows, evenly spaced, in whole groups."""
@@ -388,23 +389,6 @@ class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
         if not hasattr(self, "temperature_"):
             check_is_fitted(self)
             raise ValueError("The model is not calibrated; call `calibrate` with scores of held-out queries.")
-
-
-def _scalar(kernel: Any, name: str, objects: str) -> Kernel:
-    """`kernel`, checked to be a scalar kernel on objects."""
-    if not isinstance(kernel, Kernel):
-        raise TypeError(f"`{name}` must be a component of `iokr.kernels`, got {kernel!r:.60}.")
-    if kernel.pairwise:
-        raise ValueError(
-            f"`{name}` must be a scalar kernel on objects, got {kernel!r:.60}; for a Gram matrix give "
-            f"`Precomputed(matrix)` and row numbers as {objects}."
-        )
-    return kernel
-
-
-def _values(alphas: Any, name: str) -> list[float]:
-    """Positive numbers as a list; also of a single number."""
-    return check_values([alphas] if isinstance(alphas, Real) else alphas, name, strict=True)
 
 
 def default_kernel() -> Kernel:

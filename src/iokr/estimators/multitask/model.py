@@ -14,7 +14,7 @@ from iokr._validation.arguments import check_choice, check_groups, check_integer
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.embeddings.identity import Identity
-from iokr.estimators.inputs import check_kernel
+from iokr.estimators.inputs import check_scalar
 from iokr.estimators.multitask.learning import LearnedOperator, TaskProblem
 from iokr.estimators.multitask.similarity import (
     TaskMetric,
@@ -29,7 +29,6 @@ from iokr.estimators.regression.posing import Data, Fit, FittedInputs, check_dat
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
-from iokr.operator_kernels.base import OperatorKernel
 from iokr.operator_kernels.decomposable import Decomposable
 from iokr.problem import Solution
 from iokr.solvers.base import Solver
@@ -52,14 +51,7 @@ class TaskRegression(KernelRegression):
 
     def _check_tasks(self, kernels: Sequence[Any]) -> tuple[list[Kernel], float, int]:
         """The scalar kernels, the tolerance and the number of steps."""
-        scalar = []
-        for kernel in map(check_kernel, kernels):
-            if isinstance(kernel, OperatorKernel):
-                raise TypeError(
-                    f"`kernel` of {type(self).__name__} must be a scalar kernel, got {kernel!r:.80}: the operator "
-                    "comes from the tasks. To bring your own use `IOKR`."
-                )
-            scalar.append(kernel)
+        scalar = [check_scalar(kernel) for kernel in kernels]
         check_choice(self.learn_tasks, "learn_tasks", (True, False))
         if self.learn_tasks and self.tasks is not None:
             raise ValueError("`learn_tasks=True` learns how tasks go together, so `tasks` must be None.")

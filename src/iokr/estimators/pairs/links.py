@@ -17,7 +17,7 @@ from iokr._system.memory import check_matrix, check_memory
 from iokr._validation.arguments import SHARE, check_choice, check_integer, check_number
 from iokr.data.objects import n_objects, take
 from iokr.estimators.areas import AREAS, SCORINGS, AreaRule, areas_by_name
-from iokr.estimators.inputs import InputAdapter, check_kernel, fit_points
+from iokr.estimators.inputs import InputAdapter, check_scalar, fit_points, represent
 from iokr.estimators.links.base import LinkModel
 from iokr.estimators.links.network import LinkData
 from iokr.estimators.pairs.all_pairs import AllPairs, pair_labels
@@ -65,19 +65,18 @@ class PairLinkRegression(LinkModel):
     def _rows(self, X: Any, nodes: Any = None) -> tuple[Array, np.ndarray]:
         """k(u, x_i) of nodes u and labelled nodes x_i, and the i of a node that is x_i, else −1."""
         check_is_fitted(self)
-        adapter = InputAdapter(self.kernel_, self.ridge_.S)
         if X is not None:
-            R = adapter.represent(adapter.check(self, X))
+            R = InputAdapter(self.kernel_, self.ridge_.S).read(self, X)
             own = np.full(int(R.shape[0]), -1)
         else:
             n_nodes = n_objects(self.nodes_)
             numbers = np.arange(n_nodes) if nodes is None else np.asarray(nodes)
-            R = adapter.represent(take(self.nodes_, numbers))
+            R = represent(self.kernel_, take(self.nodes_, numbers))
             position = np.full(n_nodes, -1)
             position[self.labeled_] = np.arange(len(self.labeled_))
             own = position[numbers]
         check_matrix(int(R.shape[0]), len(self.labeled_), R, 2.0)
-        S = adapter.represent(take(self.nodes_, self.labeled_))
+        S = represent(self.kernel_, take(self.nodes_, self.labeled_))
         return self.kernel_.gram(R, S).dense(), own
 
     def leave_pair_out(self) -> Array:
@@ -166,7 +165,7 @@ class PairLinkPredictor(PairLinkRegression):
         unlinked = check_number(self.unlinked, "unlinked")
         if unlinked >= 1:
             raise ValueError(f"`unlinked` must be below 1, the label of links, got {self.unlinked!r}.")
-        kernel = _node_kernel(self.kernel)
+        kernel = check_scalar(self.kernel, objects="X")
         data = self._prepare(X, adjacency, labeled, kernel)
         linked = data.network.graph.toarray() != 0
         fitted, K = _fit_kernel(kernel, data, linked)
@@ -302,7 +301,7 @@ class PairLinkPredictorCV(CallbackSupportMixin, PairLinkRegression):  # type: ig
         """
         check_choice(self.scoring, "scoring", SCORINGS)
         n_folds = check_integer(self.cv, "cv", minimum=2)
-        kernels = [_node_kernel(kernel) for kernel in listed(self.kernel, "kernel")]
+        kernels = [check_scalar(kernel, objects="X") for kernel in listed(self.kernel, "kernel")]
         mixes = [SHARE(mix, "mix") for mix in check_values(self.mixes, "mixes", strict=False)]
         alphas = check_values(self.alphas, "alphas", strict=True)
         axes = (Axis("kernel", kernels), Axis("mix", mixes), Axis("alpha", alphas))
@@ -350,17 +349,6 @@ def _on_node_folds(data: LinkData, linked: np.ndarray, axes: Sequence[Axis], n_f
                 yield Part((i, j, k), areas_by_name(truth, scores), fold)
     if empty:
         raise TooFewLinks("No fold has links to learn from and links to find; use fewer folds.")
-
-
-def _node_kernel(kernel: Any) -> Kernel:
-    """The kernel on the nodes' inputs, `RBF()` by default; a scalar one that compares any two nodes."""
-    kernel = check_kernel(kernel)
-    if not isinstance(kernel, Kernel) or kernel.pairwise:
-        raise TypeError(
-            f"`kernel` must be a scalar kernel of `iokr.kernels`, got {kernel!r:.80}; for a Gram matrix use "
-            "`Precomputed(matrix)` and row numbers as X."
-        )
-    return kernel
 
 
 def _fit_kernel(kernel: Kernel, data: LinkData, linked: np.ndarray) -> tuple[Kernel, Array]:

@@ -15,7 +15,7 @@ from iokr._component import component
 from iokr._system.memory import check_matrix
 from iokr._validation.arguments import SHARE, check_choice, check_number, check_same_length
 from iokr.estimators.base import KernelModel
-from iokr.estimators.inputs import InputAdapter, adapt, check_kernel, fit_points, fresh_solver
+from iokr.estimators.inputs import InputAdapter, adapt, check_scalar, fit_points, fresh_solver
 from iokr.estimators.pairs.leave_out import random_folds, refit_scores
 from iokr.estimators.pairs.strategies import BothOrders, OnePerNode, OnePerPair, PairProblem, Strategy, check_pair_data
 from iokr.estimators.progress import CallbackSupportMixin, begin, end, with_callbacks
@@ -26,7 +26,6 @@ from iokr.losses.base import Loss
 from iokr.losses.margin import MaxMargin
 from iokr.losses.square import Square
 from iokr.metrics.pairs import roc_auc_pairs
-from iokr.operator_kernels.base import OperatorKernel
 from iokr.problem import Solution
 from iokr.solvers.base import Solver
 
@@ -192,9 +191,7 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         self.loss_ = Square() if self.loss is None else clone(self.loss)
         if not isinstance(self.loss_, (Square, MaxMargin)):
             raise ValueError(f"`loss` must be `Square()` or `MaxMargin()`, got {self.loss!r:.60}.")
-        kernel = check_kernel(self.kernel)
-        if isinstance(kernel, OperatorKernel):
-            raise TypeError(f"`kernel` must be a scalar kernel on nodes, of `iokr.kernels`, got {kernel!r:.60}.")
+        kernel = check_scalar(self.kernel)
         sample = adapt(self, X, kernel, reset=True)
         self._single_precision = sample.single
         fitted, self.R_fit_ = fit_points(kernel, sample.X)
@@ -230,8 +227,8 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         f : array of shape (k,)
         """
         check_is_fitted(self)
-        adapter, m = InputAdapter(self.kernel_, self.solution_.C), int(self.R_fit_.shape[0])
-        new = None if X is None else adapter.represent(adapter.check(self, X))
+        m = int(self.R_fit_.shape[0])
+        new = None if X is None else InputAdapter(self.kernel_, self.solution_.C).read(self, X)
         size = m + (0 if new is None else int(new.shape[0]))
         pairs = check_pairs(pairs, size, where="fitted nodes" if new is None else "fitted nodes and the rows of X")
         nodes, left = np.unique(pairs, return_inverse=True)

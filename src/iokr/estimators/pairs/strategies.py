@@ -70,10 +70,7 @@ def check_pair_data(pairs: Any, y: Any, sample_weight: Any, size: int, *, binary
     given = check_pairs(pairs, size, where="rows of X")
     require_y(y)
     n = check_same_length(given, y, "pairs")
-    target, classes, names = code_labels(y, "pair")
-    if binary and classes is None:
-        found = f"all {n} labels are the same" if np.all(target == target[0]) else "there are more; use `Square()`"
-        raise ValueError(f"`MaxMargin()` needs a binary `y`, two different labels, but {found}.")
+    target, classes, names = code_labels(y, "pair", binary=binary)
     low, high = given.min(axis=1), given.max(axis=1)
     keys, first, inverse = np.unique(low * size + high, return_index=True, return_inverse=True)
     inverse = inverse.reshape(-1)

@@ -138,7 +138,7 @@ class IOKRClassifier(ClassifierMixin, PlainModel):  # type: ignore[misc]
         check_is_fitted(self)
         labels = _labels(y)
         weight = check_weight(sample_weight, check_same_length(X, labels), X)
-        return float(np.average(self.predict(X) == labels, weights=weight))
+        return float(super().score(X, labels, weight))
 
     @available_if(_closed)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:

@@ -15,7 +15,7 @@ from iokr._validation.arguments import check_choice, check_same_length, check_we
 from iokr.data.objects import n_objects, take
 from iokr.estimators.base import KernelModel
 from iokr.estimators.conformal.scores import check_coverage, kth, rank_of
-from iokr.estimators.inputs import InputAdapter, adapt, check_kernel
+from iokr.estimators.inputs import InputAdapter, adapt
 from iokr.estimators.outputs import require_y, single_precision
 from iokr.estimators.progress import CallbackSupportMixin
 from iokr.estimators.quantiles.levels import Levels
@@ -28,7 +28,7 @@ from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
 from iokr.solvers.iterative.admm import ADMM
 
-__all__ = ["LEVELS", "Points", "QuantileFit", "QuantileRegression", "Rows", "check_scalar", "solve_levels"]
+__all__ = ["LEVELS", "Points", "QuantileFit", "QuantileRegression", "Rows", "solve_levels"]
 
 LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 _TOL = 1e-5
@@ -126,14 +126,6 @@ def solve_levels(
     return solver.solve(Problem(joint, Psi, levels.loss(), alpha, weight=rows.weight), start)
 
 
-def check_scalar(kernel: Any) -> Kernel:
-    """A scalar kernel on objects, `RBF()` by default."""
-    kernel = check_kernel(kernel)
-    if not isinstance(kernel, Kernel) or kernel.pairwise:
-        raise TypeError(f"`kernel` must be a scalar kernel on objects, got {kernel!r:.60}.")
-    return kernel
-
-
 def _single_numbers(y: Any) -> np.ndarray:
     """y as (n,) finite numbers."""
     values = number_per_row(y, "y", "; fit a model for each column")
@@ -219,8 +211,7 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
     def _quantiles(self, X: Any, theta: np.ndarray) -> np.ndarray:
         """h(x)(θ) as it comes, (m, L)."""
         check_is_fitted(self)
-        adapter = InputAdapter(self.kernel_, self.solution_.C)
-        K = self.points_.cross(adapter.represent(adapter.check(self, X)))
+        K = self.points_.cross(InputAdapter(self.kernel_, self.solution_.C).read(self, X))
         return QuantileFit(self.points_, self.levels_, self.solution_.C, self.center_).evaluate(K, theta)
 
     def predict(self, X: Any, levels: Any = None, sort: bool = True) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 from iokr._component import component
 from iokr._validation.arguments import check_folds
 from iokr.data.objects import n_objects
+from iokr.estimators.inputs import check_scalar
 from iokr.estimators.progress import begin, end, report, with_callbacks
 from iokr.estimators.quantiles.base import (
     LEVELS,
@@ -19,7 +20,6 @@ from iokr.estimators.quantiles.base import (
     QuantileFit,
     QuantileRegression,
     Rows,
-    check_scalar,
     solve_levels,
 )
 from iokr.estimators.quantiles.levels import Levels, fit_levels
@@ -96,7 +96,7 @@ class QuantileCurvesCV(QuantileRegression):
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> QuantileCurvesCV:
         """Select and learn h; arguments as in `QuantileCurves.fit`."""
-        kernels = [check_scalar(kernel) for kernel in listed(self.kernel, "kernel")]
+        kernels = [check_scalar(kernel, objects="X") for kernel in listed(self.kernel, "kernel")]
         level_kernels = self._checked_level_kernels()
         alphas = check_values(self.alphas, "alphas", strict=True)
         crossings = check_values(self.crossings, "crossings", strict=False)

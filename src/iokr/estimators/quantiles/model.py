@@ -7,8 +7,9 @@ from typing import Any
 
 from iokr._component import component
 from iokr._validation.arguments import check_number
+from iokr.estimators.inputs import check_scalar
 from iokr.estimators.progress import begin, end, with_callbacks
-from iokr.estimators.quantiles.base import LEVELS, QuantileRegression, check_scalar
+from iokr.estimators.quantiles.base import LEVELS, QuantileRegression
 from iokr.estimators.quantiles.levels import fit_levels
 from iokr.kernels.base import Kernel
 from iokr.losses.pinball import check_levels
@@ -91,7 +92,7 @@ class QuantileCurves(QuantileRegression):
         """
         progress = begin(self, 0, X=X, y=y)
         alpha = check_number(self.alpha, "alpha", minimum=0.0, strict=True)
-        kernel = check_scalar(self.kernel)
+        kernel = check_scalar(self.kernel, objects="X")
         rows = self._read(X, y, sample_weight, kernel).weighted()
         levels = fit_levels(check_levels(self.levels), self.level_kernel, self.crossing, self._constant)
         self._learn(rows, kernel, levels, alpha)

@@ -14,7 +14,7 @@ from iokr._validation.arguments import check_choice, check_groups
 from iokr.data.chunks import row_blocks
 from iokr.embeddings.base import Embedding
 from iokr.estimators.base import StructuredEstimator
-from iokr.estimators.inputs import InputAdapter, is_pairwise
+from iokr.estimators.inputs import InputAdapter, represent
 from iokr.estimators.outputs import Targets, encode
 from iokr.estimators.regression.posing import Data, Fit, FittedInputs, TrainingSet
 from iokr.estimators.regression.probability import candidate_probabilities
@@ -73,12 +73,11 @@ class KernelRegression(StructuredEstimator):
         """h(x) = A Cᵀ k_x, with the coefficients of the solution unless others are given."""
         self._check_solved()
         C = self.solution_.C if C is None else C
-        adapter = InputAdapter(self.kernel_, self.solution_.C)
-        X = adapter.check(self, X)
+        X = InputAdapter(self.kernel_, self.solution_.C).check(self, X)
         parts = row_blocks(X, int(self.inputs_.points.shape[0]))
         if parts is None:
-            return self.inputs_.values(adapter.represent(X), C)
-        found = [self.inputs_.values(adapter.represent(take_rows(X, rows)), C) for rows in parts]
+            return self.inputs_.values(represent(self.kernel_, X), C)
+        found = [self.inputs_.values(represent(self.kernel_, take_rows(X, rows)), C) for rows in parts]
         return array_namespace(found[0]).concat(found, axis=0)
 
     def _require_rows(self, what: str) -> None:
@@ -183,8 +182,7 @@ class KernelRegression(StructuredEstimator):
         self._require_all_directions("The variance")
         full = check_choice(full, "full", (True, False))
         self._closed_form(problem, "The variance")
-        adapter = InputAdapter(self.kernel_, self.solution_.C)
-        R = adapter.represent(adapter.check(self, X))
+        R = InputAdapter(self.kernel_, self.solution_.C).read(self, X)
         implicit = self.embedding_.is_identity
         if implicit and (full or problem.operator.oblique):
             raise ValueError(
@@ -224,14 +222,6 @@ class KernelRegression(StructuredEstimator):
                 raise ValueError(f"{self.decoder_!r} does not keep candidates; give `candidates`.")
         H = left_out_values(self)
         return candidate_probabilities(self.embedding_, self.targets_, H, candidates, partial(self.distances, X))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = is_pairwise(self.kernel)
-        return tags
 
 
 def fitted_model(model: Any, data: Data, fit: Fit) -> Any:

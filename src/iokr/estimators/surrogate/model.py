@@ -201,8 +201,6 @@ class Surrogate(StructuredEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
         if hasattr(self.regressor, "__sklearn_tags__"):
             tags.input_tags = get_tags(self.regressor).input_tags
             tags.non_deterministic = get_tags(self.regressor).non_deterministic

@@ -228,9 +228,6 @@ class OutputTrees(StructuredEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
-        tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
 
