@@ -284,7 +284,11 @@ def test_bad_files_of_candidates(made, tmp_path, kind):
 BASES = {
     "no SDF": ("base.sdf", "hello\n", "base.sdf: no molecule found"),
     "nothing that is a molecule": ("base.smi", "C1CC a\n*C b\n", "base.smi: no molecule found in 2 entries"),
-    "no column": ("base.csv", "id,name\n1,x\n", "base.csv: needs a column smiles, canonical_smiles or inchi; it has id, name"),
+    "no column": (
+        "base.csv",
+        "id,name\n1,x\n",
+        "base.csv: needs a column smiles, canonical_smiles or inchi; it has id, name",
+    ),
     "no such file": ("", "", "does not exist"),
 }
 
