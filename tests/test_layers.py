@@ -45,7 +45,7 @@ LAYERS = [
     *(f"iokr.data.{name}" for name in ("graphs", "trees", "ragged")),
     *("iokr._validation", "iokr._validation.matrices", "iokr._validation.arguments"),
     *("iokr.data.objects", "iokr.data.frames", "iokr._validation.errors"),
-    *("iokr._system.memory", "iokr._component", "iokr._array", "iokr._system", "iokr._lazy"),
+    *("iokr._system.memory", "iokr._component", "iokr._array", "iokr._state", "iokr._system", "iokr._lazy"),
 ]
 FILES = sorted(path for root in (ROOT, LAB_SOURCES / LABORATORY) for path in root.rglob("*.py"))
 

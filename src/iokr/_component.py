@@ -9,6 +9,8 @@ from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from iokr._state import Stateful
+
 __all__ = ["Check", "Component", "Limits", "component", "short_repr"]
 
 T = TypeVar("T", bound=type)
@@ -38,7 +40,7 @@ def _short(array: np.ndarray) -> str:
     return f"array({values})" if plain else f"array({values}, dtype={array.dtype})"
 
 
-class Component(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class Component(Stateful, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """A part of a model: stores its parameters, clones, pickles and prints; `fit` fills `name_` attributes."""
 
     refusal: str = ""  # why it cannot be used where a kernel is needed, for what only looks like one

@@ -160,3 +160,6 @@ class Solution:
     gap: float = 0.0
     converged: bool = True
     state: Any = None
+
+    def _stored(self) -> dict[str, Any]:
+        return {"C": self.C, "n_iter": self.n_iter, "gap": self.gap, "converged": self.converged, "state": self.state}

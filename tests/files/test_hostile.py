@@ -15,8 +15,10 @@ from numpy.testing import assert_array_equal
 
 import iokr
 from fitted_models import fitted, flat
+from iokr._state import Stateful
 from iokr.files import BadFile, verify
-from iokr.files.registry import FOLDERS, HELD, class_of, name_of
+from iokr.files.kinds import KINDS
+from iokr.files.registry import FOLDERS, class_of, name_of
 from iokr.kernels import RBF, Precomputed
 
 MUTATIONS = 2000
@@ -230,9 +232,9 @@ def test_a_hole_is_not_imported(tmp_path, monkeypatch):
 def test_a_newer_format_says_so(tmp_path):
     iokr.save(RBF(), tmp_path / "m")
     header, structure, data = split((tmp_path / "m").read_bytes())
-    structure["format"], structure["versions"]["iokr"] = 2, "9.9"
+    structure["format"], structure["versions"]["iokr"] = 3, "9.9"
     (tmp_path / "m").write_bytes(joined(header, structure, data))
-    with pytest.raises(BadFile, match=r"format 2 \(iokr 9\.9\).*reads format 1; a newer iokr"):
+    with pytest.raises(BadFile, match=r"format 3 \(iokr 9\.9\).*formats up to 2; a newer iokr"):
         iokr.load(tmp_path / "m")
 
 
@@ -334,12 +336,13 @@ def test_types_that_a_file_cannot_hold_are_refused(tmp_path):
 
 
 def test_names_are_unique_and_lead_back():
-    names = {name: class_of(name) for name in HELD}
-    assert all(name_of(cls) == name for name, cls in names.items())
-    for folder in FOLDERS:
-        home = "iokr_lab.baselines" if folder == "rivals" else f"iokr.{folder}"
+    assert all(class_of(kind) is cls and name_of(cls) == kind for kind, cls in KINDS.items())
+    homes = [f"iokr.{folder}" for folder in FOLDERS if folder != "baselines"]
+    for home in [*homes, "iokr", "iokr_lab.baselines", "iokr.apps.links.baselines"]:
         module = __import__(home, fromlist=["*"])
         classes = [getattr(module, name) for name in module.__all__ if isinstance(getattr(module, name), type)]
-        assert all(class_of(name_of(cls)) is cls for cls in classes)
+        named = [cls for cls in classes if name_of(cls) is not None]
+        assert all(class_of(name_of(cls)) is cls for cls in named)
+        assert not [cls for cls in classes if issubclass(cls, Stateful) and cls not in named]
     for name in ("os.system", "kernels.order_ranks", "kernels.base", "save", "builtins.eval", "", None, 3, "kernels."):
         assert class_of(name) is None

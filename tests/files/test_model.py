@@ -110,7 +110,7 @@ def test_every_public_estimator_is_among_the_cases():
 def test_every_component_is_saved_or_refused_by_name(component, tmp_path):
     path = tmp_path / "component.safetensors"
     if type(component).__name__ == "GraKeL":
-        with pytest.raises(TypeError, match=r"kernels\.GraKeL"):
+        with pytest.raises(TypeError, match="GraKeL"):
             iokr.save(component, path)
         return
     quietly(component, path)
@@ -199,7 +199,7 @@ def test_the_header_says_what_is_needed(tmp_path):
     X, y = vectors(), vectors(seed=3)
     iokr.save(iokr.IOKR().fit(X, y), tmp_path / "m", data={"X": X, "y": y}, provenance={"command": "a test"})
     header = structure(tmp_path / "m")
-    assert header["format"] == FORMAT == 1
+    assert header["format"] == FORMAT == 2
     assert {"iokr", "numpy", "python"} <= set(header["versions"])
     assert header["provenance"] == {"command": "a test"}
     assert header["data"] == {"X": fingerprint(np.asfortranarray(X)), "y": fingerprint(y)}
@@ -335,7 +335,7 @@ def test_any_reader_of_safetensors_sees_the_arrays(name, tmp_path):
     quietly(fitted(name).model, tmp_path / "m")
     with safetensors.safe_open(tmp_path / "m", framework="np") as file:
         arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-        assert json.loads(file.metadata()["iokr"])["format"] == 1
+        assert json.loads(file.metadata()["iokr"])["format"] == FORMAT
     assert arrays
     if name == "X Fortran":
         assert any(a.shape == (4, N) and np.array_equal(a.T, vectors()) for a in arrays.values())

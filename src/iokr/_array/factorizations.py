@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mmap import mmap
+from typing import Any
 
 import numpy as np
 from array_api_compat import is_cupy_namespace, is_torch_array
@@ -79,6 +80,9 @@ class CholeskyFactor:
 
     def __init__(self, L: Array) -> None:
         self.L = L  # lower triangular; under NumPy the strict upper triangle is undefined
+
+    def _stored(self) -> dict[str, Any]:
+        return {"L": self.L}
 
     def solve(self, B: Array) -> Array:
         """K⁻¹ B by two triangular solves."""

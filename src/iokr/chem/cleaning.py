@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from iokr._state import Stateful
 from iokr._validation.arguments import check_integer, check_number
 from iokr.chem.spectra import MassSpectra, MassSpectrum, check_pairs, read_spectra
 
@@ -14,7 +15,7 @@ __all__ = ["Cleaning"]
 
 
 @dataclass(frozen=True)
-class Cleaning:
+class Cleaning(Stateful):
     """Peaks with max I = 1, none below `min_intensity`, none closer than `merge`, at most `max_peaks`.
 
     In this order: peaks whose m/z or intensity is not finite or not positive are removed, then those above the

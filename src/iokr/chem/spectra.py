@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from iokr._array import is_array, to_numpy
+from iokr._state import Stateful
 from iokr._validation.arguments import check_number, check_numbers
 from iokr.data.objects import BadObject, BadObjectType, as_objects, n_objects
 
@@ -18,7 +19,7 @@ _INTENSITY = ("intensity", "intensities", "intensity array")
 _PRECURSOR = ("precursor_mz", "precursor")
 
 
-class MassSpectrum:
+class MassSpectrum(Stateful):
     """Peaks (m_p, I_p), p = 1…n, with ascending m/z and positive intensities, the m/z of the precursor, and metadata.
 
     Peaks are sorted, and those of intensity 0 are removed. `iokr.chem.Cleaning` scales, filters and merges them, as the
@@ -72,7 +73,7 @@ class MassSpectrum:
         return f"MassSpectrum({name}{peaks}, {ion})"
 
 
-class MassSpectra:
+class MassSpectra(Stateful):
     """Spectra end to end: spectrum i has the peaks indptr[i] … indptr[i + 1] − 1; slices are blocks of spectra.
 
     Parameters

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from iokr._state import Stateful
 from iokr._validation.arguments import check_integer, check_numbers
 
 __all__ = ["Bits"]
 
 
-class Bits:
+class Bits(Stateful):
     """A matrix of n rows of p bits, packed: row i has the bits np.unpackbits(packed[i])[:p].
 
     It is sliced by rows, and NumPy reads it as a matrix of zeros and ones; `Tanimoto` counts in the packed rows.

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from iokr._array import is_array, is_numpy, is_sparse, to_numpy
+from iokr._state import Stateful
 from iokr.data.frames import read
 from iokr.data.objects import BadObjectType, as_array, as_objects, error_context, joined, n_objects
 
 __all__ = ["CandidateSets", "SharedCandidates", "flatten_sets", "index_in_set", "shared_sequence"]
 
 
-class SharedCandidates:
+class SharedCandidates(Stateful):
     """One list of candidates for every input, which cross-validation passes to every fold as a whole.
 
     Examples
@@ -32,7 +33,7 @@ class SharedCandidates:
         return f"SharedCandidates({n_objects(self.candidates, 'candidates')} candidates)"
 
 
-class CandidateSets:
+class CandidateSets(Stateful):
     """A list of candidates for each input, which cross-validation splits as it splits the inputs.
 
     Parameters

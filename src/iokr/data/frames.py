@@ -49,6 +49,9 @@ class Frame:
     library: str  # "pandas" or "polars"
     names: tuple[Any, ...]
 
+    def _stored(self) -> dict[str, Any]:
+        return {"library": self.library, "names": self.names}
+
 
 def frame_of(y: Any) -> Frame | None:
     """Library and names of a frame of pandas or Polars; None for columns, other tables, and everything else."""

@@ -32,6 +32,9 @@ class Graph:
     labels: list[Hashable]
     edges: list[Hashable] | None = None
 
+    def _stored(self) -> dict[str, Any]:
+        return {"starts": self.starts, "indices": self.indices, "labels": self.labels, "edges": self.edges}
+
     def __len__(self) -> int:
         return len(self.labels)
 

@@ -143,6 +143,9 @@ class Parts:
         self.parts = parts
         self.shape = (parts[0].shape[0],)
 
+    def _stored(self) -> dict[str, Any]:
+        return {"parts": self.parts, "shape": self.shape}
+
     def __getitem__(self, rows: Any) -> Parts:
         return Parts(*(take_rows(part, rows) for part in self.parts))
 

@@ -32,6 +32,9 @@ class Ragged:
         self.lengths = lengths
         self.shape = (len(lengths),)
 
+    def _stored(self) -> dict[str, Any]:
+        return {"values": self.values, "starts": self.starts, "lengths": self.lengths, "shape": self.shape}
+
     @classmethod
     def of(cls, values: np.ndarray, lengths: Sequence[int] | np.ndarray) -> Ragged:
         """Objects that lie one after the other in `values`."""

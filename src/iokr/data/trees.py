@@ -18,6 +18,9 @@ class Preorder(NamedTuple):
     depths: tuple[int, ...]
     labels: tuple[Any, ...]
 
+    def _stored(self) -> dict[str, Any]:
+        return {"depths": self.depths, "labels": self.labels}
+
 
 def preorder(nodes: Sequence[Node]) -> Preorder:
     """Of the nodes as `tree_nodes` returns them, the root last."""

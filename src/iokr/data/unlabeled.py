@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from iokr._state import Stateful
 from iokr.data.objects import n_objects
 
 __all__ = ["Unlabeled"]
 
 
-class Unlabeled:
+class Unlabeled(Stateful):
     """Unlabelled inputs, which cross-validation passes to every fold as a whole.
 
     Examples

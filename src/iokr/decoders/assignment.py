@@ -53,6 +53,9 @@ class Assignment(Decoder):
 
     exact: int = 12
 
+    def _stored(self) -> dict[str, Any]:
+        return {"positions": self._positions}
+
     def fit(self, Y: Any, embedding: Embedding) -> Assignment:
         """Needs rankings under a kernel that is linear in items or in pairs of items."""
         if check_integer(self.exact, "exact", minimum=0) > 20:

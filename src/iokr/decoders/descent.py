@@ -58,6 +58,9 @@ class FixedPoint(Decoder):
 
     limits: ClassVar[Limits] = {"n_starts": COUNT, "max_iter": COUNT, "tol": NOT_NEGATIVE}
 
+    def _stored(self) -> dict[str, Any]:
+        return {"training_outputs": self._Y}
+
     def fit(self, Y: Any, embedding: Embedding) -> FixedPoint:
         """Keep the training outputs; raise unless the output kernel is `RBF`."""
         self.check_parameters()

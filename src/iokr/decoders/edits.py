@@ -85,6 +85,9 @@ class GraphEdits(GraphDecoder):
         "max_nodes": either(None, COUNT),
     }
 
+    def _stored(self) -> dict[str, Any]:
+        return {"starts": self._starts}
+
     def fit(self, Y: Any, embedding: Embedding) -> GraphEdits:
         """Keep the training graphs; raise unless the output kernel is on graphs."""
         self.check_parameters()

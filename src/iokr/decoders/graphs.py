@@ -29,12 +29,24 @@ class Sketch(NamedTuple):
     adjacency: np.ndarray
     labels: np.ndarray
 
+    def _stored(self) -> dict[str, Any]:
+        return {"adjacency": self.adjacency, "labels": self.labels}
+
 
 class GraphDecoder(Decoder):
     """Training graphs, their labels, and the cost k_Y(y, y) − 2⟨h(x), ψ(y)⟩ of new graphs."""
 
     labels_: list[Any]
     edge_labels_: Sequence[Any] = (None,)  # in model files without them
+
+    def _stored(self) -> dict[str, Any]:
+        return {
+            "training_outputs": self._Y,
+            "node_label": self._label,
+            "edge_label": self._edge_label,
+            "networkx": self._networkx,
+            "sketches": self._sketches,
+        }
 
     def _read(self, Y: Any, embedding: Embedding) -> None:
         """Keep the training graphs and their form."""

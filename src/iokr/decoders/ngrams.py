@@ -65,6 +65,9 @@ class NGramPath(Decoder):
 
     limits: ClassVar[Limits] = {"width": COUNT, "max_length": either(None, COUNT)}
 
+    def _stored(self) -> dict[str, Any]:
+        return {"training_outputs": self._Y, "longest": self._longest}
+
     def fit(self, Y: Any, embedding: Embedding) -> NGramPath:
         """Keep the training outputs; raise unless the output kernel is `Spectrum`."""
         self.check_parameters()

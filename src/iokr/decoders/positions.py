@@ -49,6 +49,14 @@ class Positions(Decoder):
     array(['cor'], dtype=object)
     """
 
+    def _stored(self) -> dict[str, Any]:
+        return {
+            "transitions": self._transitions,
+            "codes": self._codes,
+            "output_type": self._kind,
+            "matrix": self._matrix,
+        }
+
     def fit(self, Y: Any, embedding: Embedding) -> Positions:
         """Learn the letters of each output; raise unless the output kernel counts positions."""
         kernel, _ = output_kernel(embedding)

@@ -85,6 +85,9 @@ class MinimumRisk(Decoder):
     weighted = True
     by = "score"  # minus the risk is to be large
 
+    def _stored(self) -> dict[str, Any]:
+        return {"distinct": self._which, "kernel": self._kernel}
+
     def fit(self, Y: Any, embedding: Embedding) -> MinimumRisk:
         """Keep the distinct training outputs, and the number of that of each row."""
         self._fitted_loss(Y)

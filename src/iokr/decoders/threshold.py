@@ -48,6 +48,9 @@ class Threshold(Decoder):
     min_size: int = 0
     max_size: int | None = None
 
+    def _stored(self) -> dict[str, Any]:
+        return {"labels": self._labels, "output_type": self._kind}
+
     def fit(self, Y: Any, embedding: Embedding) -> Threshold:
         """Raise unless outputs are 0/1 vectors with a linear kernel, or the kernel is `Hamming()`."""
         kernel, _ = output_kernel(embedding)

@@ -205,6 +205,9 @@ class KernelEmbedding(Embedding):
     explicit = False
     kernel_: Kernel
 
+    def _stored(self) -> dict[str, Any]:
+        return {"width": self._width, "home": self._home}
+
     def _fit_kernel(self, Y: Any, kernel: Kernel | None, squares: float = 0.0, host: float = 0.0) -> Any:
         """Represent the outputs and check their kernel, if there is memory for `squares` arrays of n × n numbers.
 

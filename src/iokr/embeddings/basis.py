@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from iokr._state import Stateful
 from iokr._validation.arguments import check_integer, check_number
 from iokr.data.curves import interpolate
 
@@ -18,7 +19,7 @@ FittedBasis = Callable[[np.ndarray, int], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
-class Basis:
+class Basis(Stateful):
     """y(θ) ≈ Σ_j Φ_j(θ) c_j: functions, orthogonal or not, in which curves are expanded.
 
     Parameters
@@ -94,6 +95,9 @@ class TableBasis:
     points: np.ndarray
     values: np.ndarray
 
+    def _stored(self) -> dict[str, Any]:
+        return {"points": self.points, "values": self.values}
+
     def __call__(self, at: np.ndarray, derivative: int) -> np.ndarray:
         if derivative == 0 and np.array_equal(at, self.points):
             return self.values
@@ -105,6 +109,9 @@ class FunctionBasis:
     """Functions of the user."""
 
     functions: tuple[Any, ...]
+
+    def _stored(self) -> dict[str, Any]:
+        return {"functions": self.functions}
 
     def __call__(self, at: np.ndarray, derivative: int) -> np.ndarray:
         if derivative:
@@ -119,6 +126,9 @@ class FourierBasis:
     d: int
     period: float
     start: float
+
+    def _stored(self) -> dict[str, Any]:
+        return {"d": self.d, "period": self.period, "start": self.start}
 
     def __call__(self, at: np.ndarray, derivative: int) -> np.ndarray:
         columns = [np.ones_like(at) if derivative == 0 else np.zeros_like(at)]
@@ -136,6 +146,9 @@ class SplineBasis:
     knots: np.ndarray
     degree: int
 
+    def _stored(self) -> dict[str, Any]:
+        return {"knots": self.knots, "degree": self.degree}
+
     def __call__(self, at: np.ndarray, derivative: int) -> np.ndarray:
         from scipy.interpolate import BSpline
 
@@ -151,6 +164,9 @@ class NamedBasis:
 
     kind: str
     arguments: tuple[Any, ...]
+
+    def _stored(self) -> dict[str, Any]:
+        return {"kind": self.kind, "arguments": self.arguments}
 
     def __repr__(self) -> str:
         return f"{self.kind}({', '.join(repr(a) for a in self.arguments if a is not None)})"

@@ -28,6 +28,9 @@ class SpectralEmbedding(CoordinateEmbedding):
 
     limits: ClassVar[Limits] = {"n_components": either(None, COUNT), "tol": either(None, NOT_NEGATIVE)}
 
+    def _stored(self) -> dict[str, Any]:
+        return {"coordinates": self._Q, "full": self._full}
+
     def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
         """Z (n, r) with Z Zᵀ = K_Y, up to the eigenvalues left out."""
         S = self._fit_kernel(Y, kernel, eigh_arrays(Y) + is_numpy(Y), host=2.0)

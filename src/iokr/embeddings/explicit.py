@@ -47,6 +47,9 @@ class Explicit(EuclideanEmbedding):
     array(['abb'], dtype=object)
     """
 
+    def _stored(self) -> dict[str, Any]:
+        return {"width": self._width, "home": self._home}
+
     def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
         """Φ (n, p)."""
         if not isinstance(kernel, FeatureKernel):

@@ -21,6 +21,9 @@ class ProjectedEmbedding(CoordinateEmbedding):
 
     _map: FeatureMap
 
+    def _stored(self) -> dict[str, Any]:
+        return {"map": self._map, "training_coordinates": self._Z}
+
     @abstractmethod
     def _choose(self, S: Any) -> FeatureMap:
         """z from the represented outputs at fit."""

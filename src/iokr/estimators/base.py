@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, array_namespace, asarray_like, is_sparse, to_numpy
 from iokr._component import short_repr
+from iokr._state import Stateful
 from iokr._system.memory import check_matrix
 from iokr._validation.arguments import check_component, check_integer, check_same_length, check_weight
 from iokr.data.candidates import CandidateSets, flatten_sets, shared_sequence
@@ -64,7 +65,7 @@ def is_fitted(model: Any) -> bool:
     return fitted and not vars(model).get("interrupted_", False)
 
 
-class KernelModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class KernelModel(Stateful, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """What models share that do not map into a feature space of outputs: checks, printing, the precision of answers."""
 
     _listable: ClassVar[tuple[str, ...]] = ()  # components of which a list may be given
@@ -76,12 +77,15 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyp
     __sklearn_is_fitted__ = is_fitted
     _check_components = check_components
 
+    def _stored(self) -> dict[str, Any]:
+        return {"single_precision": self._single_precision}
+
     def _cast(self, H: Array) -> Array:
         """Results in the precision of the data."""
         return in_precision(H, self._single_precision)
 
 
-class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
+class StructuredEstimator(CallbackSupportMixin, Stateful, BaseEstimator, ABC):  # type: ignore[misc]
     """What is the same for every way to learn h: outputs in, candidates ranked, outputs out.
 
     A subclass learns h in `fit`, which ends with `_set_outputs`, and returns h(x) in the embedding's coordinates from
@@ -103,6 +107,9 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator, ABC):  # type: ig
     embedding: Embedding | None
     decoder: Decoder | None
     loss: Loss | None
+
+    def _stored(self) -> dict[str, Any]:
+        return {"single_precision": self._single_precision}
 
     def _output_parts(self) -> dict[str, Any]:
         """The components that `encode` fits to the outputs. May be overridden: other defaults."""

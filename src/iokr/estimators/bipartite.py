@@ -103,6 +103,9 @@ class BipartitePredictor(KernelModel):
 
     cv_results_ = cv_results
 
+    def _stored(self) -> dict[str, Any]:
+        return {"partner_features": self._partner_features}
+
     def fit(self, X: Any, Z: Any, links: Any) -> BipartitePredictor:
         """Learn f.
 

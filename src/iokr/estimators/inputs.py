@@ -55,6 +55,9 @@ class InputAdapter:
     home: Array  # any one of the library and device of the model; a fresh empty one costs nothing to keep
     single: bool = False  # whether answers are float32
 
+    def _stored(self) -> dict[str, Any]:
+        return {"kernel": self.kernel, "home": self.home, "single": self.single}
+
     def check(self, estimator: Any, X: Any) -> Any:
         """New inputs, checked against those of `fit`."""
         X = adapt(estimator, X, self.kernel, reset=False).X

@@ -94,6 +94,9 @@ class Neighbors(StructuredEstimator):
 
     cv_results_ = cv_results
 
+    def _stored(self) -> dict[str, Any]:
+        return {"known": self._known}
+
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Neighbors:
         """Keep the training inputs and outputs; choose k where there is a choice.

@@ -111,6 +111,9 @@ class Targets:
     mask: np.ndarray | None = None  # (n, q), which entries are observed
     weight: np.ndarray | None = None  # (n,)
 
+    def _stored(self) -> dict[str, Any]:
+        return {"n": self.n, "Psi": self.Psi, "mask": self.mask, "weight": self.weight}
+
     def observed(self) -> Array:
         """Ψ with NaN where an entry is missing."""
         if self.mask is None:
@@ -128,6 +131,16 @@ class FittedOutputs:
     decoder: Decoder | None  # None if outputs are not decoded, as on folds
     shape: tuple[int, ...] | None  # of one output if y was a numeric array
     frame: Frame | None = None  # the form of y if it was a frame
+
+    def _stored(self) -> dict[str, Any]:
+        return {
+            "loss": self.loss,
+            "kernel": self.kernel,
+            "embedding": self.embedding,
+            "decoder": self.decoder,
+            "shape": self.shape,
+            "frame": self.frame,
+        }
 
     def errors(self, H: Array, S: Any) -> Array:
         """‖h_i − ψ(y_i)‖² for represented outputs S, or the loss itself where that does not fix the length of h."""

@@ -101,6 +101,15 @@ class SetModel(KernelModel):
     alpha: float = 1.0
     worst: bool = False
 
+    def _stored(self) -> dict[str, Any]:
+        return {
+            "empty": self._silent,
+            "target": self._target,
+            "weight": self._weight,
+            "fitted_alpha": self._alpha,
+            "at_empty": self._at_silent,
+        }
+
     def fit(self, sets: Any, y: Any, sample_weight: Any = None) -> SetModel:
         """Learn g.
 

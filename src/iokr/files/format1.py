@@ -1,4 +1,7 @@
-"""Objects of format 1 that have another name or other fields now."""
+"""Format 1: names of classes and of their attributes in files before format 2, and what has their place now.
+
+In format 1 private classes and attributes had the names that they had in the code.
+"""
 
 from __future__ import annotations
 
@@ -12,61 +15,196 @@ from iokr.data.objects import Parts
 from iokr.estimators.pairs.all_pairs import AllPairs
 from iokr.estimators.search.result import Axis
 
-__all__ = ["RENAMED", "renewed"]
+__all__ = ["renewed"]
+
+KINDS = {
+    "AllPairs": "ridge on all pairs",
+    "Axis": "search axis",
+    "Bags": "bags",
+    "Bits": "bits",
+    "BoostingStage": "boosting stage",
+    "Border": "input adapter",
+    "BothOrders": "both orders",
+    "CholeskyFactor": "Cholesky factor",
+    "ClosedScores": "scores in closed form",
+    "Counts": "counts",
+    "CurveOperator": "curve operator",
+    "DiagonalBlocks": "diagonal blocks",
+    "Examples": "pair examples",
+    "FittedInputs": "inputs",
+    "FittedOutputs": "outputs",
+    "FourierBasis": "Fourier basis",
+    "Frame": "data frame",
+    "FunctionBasis": "basis of functions",
+    "Graph": "graph",
+    "GraphLevels": "graph labels",
+    "GraphSketch": "graph matrices",
+    "Grown": "tree partition",
+    "Landmarks": "landmarks",
+    "LeftOut": "leave-one-out",
+    "LeftOutPart": "leave-one-out part",
+    "LinkNetwork": "link network",
+    "MassSpectra": "mass spectra",
+    "MassSpectrum": "mass spectrum",
+    "Moments": "moments",
+    "Multiple": "multiple of the identity",
+    "NamedBasis": "named basis",
+    "NodeScores": "scores of nodes",
+    "Oblique": "oblique operator",
+    "OnePerNode": "one model per node",
+    "OnePerPair": "one model",
+    "PairData": "pair data",
+    "PartialFit": "partial fit",
+    "Parts": "several representations",
+    "PeakPlaces": "peaks of spectra",
+    "PeakTable": "peak table",
+    "QuantileLevels": "quantile levels",
+    "QuantilePoints": "quantile points",
+    "QuantileRows": "quantile rows",
+    "Ragged": "ragged array",
+    "SearchResult": "search result",
+    "SequencePositions": "sequence positions",
+    "SketchedLandmarks": "sketched landmarks",
+    "Solution": "solution",
+    "SplineBasis": "spline basis",
+    "SplitScores": "scores of a split",
+    "Stage": "boosting stage",
+    "Symmetric": "symmetric operator",
+    "TableBasis": "basis from a table",
+    "Targets": "targets",
+    "TaskMetric": "task metric",
+    "TreeColumns": "subtrees",
+    "TreePreorder": "tree",
+    "Vocabulary": "features",
+}
+
+# Attributes of any class: their names now, None for what is computed again. Others lose their first underscore only.
+FIELDS: dict[str, str | None] = {
+    "_Q": "coordinates",
+    "_Y": "training_outputs",
+    "_Z": "training_coordinates",
+    "_alpha": "fitted_alpha",
+    "_at": "regularisation",
+    "_at_silent": "at_empty",
+    "_border": "adapter",
+    "_by_fgw": "fused",
+    "_folds": None,
+    "_kept": "training",
+    "_kind": "output_type",
+    "_label": "node_label",
+    "_last": None,
+    "_list": "as_list",
+    "_nodes": None,
+    "_normalized_weight": "sample_weight",
+    "_nu": "step",
+    "_quadrature": None,
+    "_range": "size_range",
+    "_silent": "empty",
+    "_soft": "soft_graphs",
+    "_strategy": "fitted_strategy",
+    "_structured": None,
+    "_which": "distinct",
+}
+
+_Names = dict[str, str | None]
+_WEIGHT: _Names = {"strength": "weight"}
+_TASK_WEIGHT: _Names = {"strength": "task_weight", "strengths": "task_weights", "strength_": "task_weight_"}
+_MANIFOLD_WEIGHT: _Names = {"strengths": "manifold_weights", "strength_": "manifold_weight_"}
+_RANK: _Names = {"rank": "n_components"}
+
+RENAMED: dict[str, _Names] = {
+    "manifolds.Given": _WEIGHT,
+    "manifolds.Heat": _WEIGHT,
+    "manifolds.IteratedLaplacian": _WEIGHT,
+    "manifolds.Laplacian": _WEIGHT,
+    "MultiTask": _TASK_WEIGHT,
+    "MultiTaskCV": _TASK_WEIGHT,
+    "TaskMetric": _TASK_WEIGHT,
+    "embeddings.Eigen": _RANK,
+    "embeddings.KernelPCA": _RANK,
+    "embeddings.Nystroem": _RANK,
+    "embeddings.Sketch": _RANK,
+    "kernels.Fourier": _RANK,
+    "kernels.Nystroem": _RANK,
+    "kernels.Sketch": _RANK,
+    "IOKRCV": _MANIFOLD_WEIGHT,
+    "LinkPredictorCV": {**_MANIFOLD_WEIGHT, "choice": "rule"},
+    "LeftOut": {"Psi": None},
+    "PeakTable": {"starts": None, "by_place": None, "largest": None},
+    "QuantilePoints": {"gram": None},
+    "Stage": {"grown": "partition"},
+    "Symmetric": {"spectrum": None},
+}
 
 
-def _search_result(fields: dict[str, Any]) -> dict[str, Any]:
+def _link_predictor_cv(state: dict[str, Any]) -> dict[str, Any]:
+    names = {"soft": "averaged", "maximum": "best"}
+    return {**state, "rule": names.get(state["rule"], state["rule"])}
+
+
+def _search(state: dict[str, Any]) -> dict[str, Any]:
     """The table of a search: its scores, larger ones better, on named axes."""
-    axes = tuple(Axis(name, values) for name, values in zip(fields["names"], fields["settings"], strict=True))
-    scores = fields["scores"]
-    kept = {"axes": axes, "values": scores, "larger": True, "measures": {"score": scores}}
-    return kept | {"folds": fields["splits"], "weights": fields["weights"]}
+    axes = tuple(Axis(name, values) for name, values in zip(state["names"], state["settings"], strict=True))
+    scores = state["scores"]
+    made = {"axes": axes, "values": scores, "larger": True, "measures": {"score": scores}}
+    return made | {"folds": state["splits"], "weights": state["weights"]}
 
 
-def _pair_link_predictor(fields: dict[str, Any]) -> dict[str, Any]:
+def _pair_links(state: dict[str, Any]) -> dict[str, Any]:
     """Ridge on all pairs: coefficients of pairs as the matrix S, the nodes as the kernel represents them."""
-    kept = {name: fields[name] for name in ("kernel", "strategy", "mix", "alpha", "unlinked", "kernel_", "network_")}
-    adapter = fields["_border"]
-    ordered = fields["strategy"] == "local" or (fields["strategy"] == "duplicate" and fields["mix"] > 0)
-    a, b = fields["points_"].T
-    c = to_numpy(fields["coefficients_"])[:, 0]
-    S = np.zeros((len(fields["labeled_"]),) * 2)
+    copied = ["kernel", "strategy", "mix", "alpha", "unlinked", "kernel_", "network_", "labeled_"]
+    copied += [name for name in ("n_features_in_", "feature_names_in_") if name in state]
+    adapter = state["adapter"]
+    ordered = state["strategy"] == "local" or (state["strategy"] == "duplicate" and state["mix"] > 0)
+    a, b = state["points_"].T
+    c = to_numpy(state["coefficients_"])[:, 0]
+    S = np.zeros((len(state["labeled_"]),) * 2)
     if ordered:
         S[a, b] = c
     else:
         S[a, b] = S[b, a] = np.where(a == b, c, c / 2)
-    ridge = AllPairs(asarray_like(S, adapter.home), 1.0 if fields["strategy"] == "local" else fields["mix"], ordered)
-    nodes = fields["R_fit_"]
+    mix = 1.0 if state["strategy"] == "local" else state["mix"]
+    nodes = state["R_fit_"]
     if isinstance(nodes, Parts):  # vectors with what a kernel computed of them
         nodes = nodes.parts[0]
-    kept |= {"ridge_": ridge, "nodes_": nodes, "labeled_": fields["labeled_"]}
-    kept |= {name: fields[name] for name in ("n_features_in_", "feature_names_in_") if name in fields}
-    return kept | {"_pairwise": False, "_single_precision": adapter.single}
+    return {
+        **{name: state[name] for name in copied},
+        "ridge_": AllPairs(asarray_like(S, adapter.home), mix, ordered),
+        "nodes_": nodes,
+        "pairwise": False,
+        "single_precision": adapter.single,
+    }
 
 
-def _pair_link_predictor_cv(fields: dict[str, Any]) -> dict[str, Any]:
+def _all_pairs_cv(state: dict[str, Any]) -> dict[str, Any]:
     """The same, chosen; its network was not kept."""
-    if "pairs_" not in fields:  # not fitted
-        return fields
-    kept = {name: value for name, value in fields.items() if name != "pairs_"}
-    return kept | {"ridge_": fields["pairs_"], "_pairwise": False, "_single_precision": False}
+    if "pairs_" not in state:  # not fitted
+        return state
+    made = {name: value for name, value in state.items() if name != "pairs_"}
+    return made | {"ridge_": state["pairs_"], "pairwise": False, "single_precision": False}
 
 
-def _stage(fields: dict[str, Any]) -> dict[str, Any]:
-    """A step of boosting."""
-    return {"partition": fields["grown"], "values": fields["values"], "leaf_weights": fields["leaf_weights"]}
-
-
-RENAMED: dict[str, tuple[str, Callable[[dict[str, Any]], dict[str, Any]]]] = {
-    "Search": ("SearchResult", _search_result),
-    "Stage": ("BoostingStage", _stage),
-    "rivals.PairLinks": ("PairLinkPredictor", _pair_link_predictor),
-    "AllPairsCV": ("PairLinkPredictorCV", _pair_link_predictor_cv),
+REPLACED: dict[str, tuple[str, Callable[[dict[str, Any]], dict[str, Any]]]] = {
+    "AllPairsCV": ("PairLinkPredictorCV", _all_pairs_cv),
+    "LinkPredictorCV": ("LinkPredictorCV", _link_predictor_cv),
+    "Search": ("search result", _search),
+    "rivals.PairLinks": ("PairLinkPredictor", _pair_links),
 }
 
 
-def renewed(name: Any) -> Any:
-    """The present name of a class."""
-    if isinstance(name, str) and name in RENAMED:
-        return RENAMED[name][0]
-    return name
+def renewed(name: Any, fields: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The present name and state of an object of format 1."""
+    if not isinstance(name, str):
+        return name, fields
+    names = {**FIELDS, **RENAMED.get(name, {})}
+    state = {}
+    for field, value in fields.items():
+        present = names.get(field, field.removeprefix("_"))
+        if present is not None:
+            state[present] = value
+    if name in REPLACED:
+        present_name, convert = REPLACED[name]
+        return present_name, convert(state)
+    if name.startswith("rivals."):
+        return name.replace("rivals", "baselines", 1), state
+    return KINDS.get(name, name), state

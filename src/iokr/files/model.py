@@ -11,18 +11,21 @@ from hashlib import sha256
 from importlib import metadata as packages
 from typing import Any
 
+import joblib
 import numpy as np
 
+from iokr._state import Stateful
 from iokr._system.files import write_atomically
 from iokr.files.arrays import ArrayReader
 from iokr.files.container import BadFile, Container, check_path, open_container, write_container
-from iokr.files.reading import Reader, UnknownClass
+from iokr.files.format1 import renewed
+from iokr.files.reading import Reader, UnfitPart, UnknownClass
 from iokr.files.registry import MissingBaseline, name_of
-from iokr.files.structure import Hole, Writer
+from iokr.files.structure import Hole, Writer, role_of
 
 __all__ = ["FORMAT", "fingerprint", "load", "load_beside", "read_structure", "save", "verify"]
 
-FORMAT = 1
+FORMAT = 2
 _KEY, _DIGEST = "iokr", "iokr_sha256"
 _PACKAGES = ("iokr", "numpy", "scipy", "scikit-learn")
 _MALFORMED = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError)
@@ -92,8 +95,7 @@ def save(
     }
     for hole in writer.holes:
         warnings.warn(
-            f"The file does not hold {hole}; to load it pass `parts={{{hole.path!r}: …}}`"
-            + (", the fitted one." if hole.kind == "object" else "."),
+            f"The file does not hold {hole}; to load it pass {hole.advice}.",
             UserWarning,
             stacklevel=2,
         )
@@ -174,7 +176,7 @@ def _load(path: Any, what: str, parts: Mapping[str, Any] | None, mmap: bool, dev
         try:
             tensors = file.mapped if arrays is None else arrays.__getitem__
             reader = ArrayReader(structure["arrays"], tensors, mapped=mmap, device=device)
-            return Reader(structure["objects"], reader, holes, parts).value(structure[what])
+            return _read(structure, what, reader, holes, parts)
         except UnknownClass as error:
             raise file.bad(
                 f"it names the class {error}, which iokr {packages.version('iokr')} does not have; it was written by "
@@ -182,10 +184,20 @@ def _load(path: Any, what: str, parts: Mapping[str, Any] | None, mmap: bool, dev
             ) from None
         except MissingBaseline as error:
             raise MissingBaseline(f"{file.path}: {error}.") from None
-        except BadFile:
+        except (BadFile, UnfitPart):
             raise
         except _MALFORMED as error:
             raise file.bad(f"its structure is malformed ({type(error).__name__}: {error!s:.100})") from error
+
+
+def _read(structure: Any, what: str, arrays: ArrayReader, holes: list[Hole], parts: dict[str, Any]) -> Any:
+    """The model, or what lies beside it."""
+    renew = renewed if structure["format"] == 1 else None
+    reader = Reader(structure["objects"], arrays, holes, parts, renew)
+    value = reader.value(structure[what])
+    for path, component in reader.components.items():
+        _check_parameters(path, parts[path], component)
+    return value
 
 
 def read_structure(file: Container) -> dict[str, Any]:
@@ -198,10 +210,10 @@ def read_structure(file: Container) -> dict[str, Any]:
         number = structure["format"]
     except (*_MALFORMED,) as error:
         raise file.bad(f"its structure is no JSON object with a format ({error!s:.80})") from None
-    if number != FORMAT:
+    if number not in range(1, FORMAT + 1):
         raise file.bad(
             f"it has the format {number!r:.20} (iokr {_version(structure)}), and iokr {packages.version('iokr')} reads "
-            f"format {FORMAT}; a newer iokr may read it"
+            f"formats up to {FORMAT}; a newer iokr may read it"
         )
     if _digest(text) != file.metadata.get(_DIGEST):
         raise file.bad("its structure is not what was saved (its hash differs)")
@@ -290,10 +302,7 @@ def _checked_provenance(provenance: dict[str, Any]) -> dict[str, Any]:
 def _holes(file: Container, structure: Mapping[str, Any], parts: dict[str, Any]) -> list[Hole]:
     """The holes of a file, each with its part."""
     try:
-        holes = [
-            Hole(**{name: str(hole[name]) for name in ("path", "kind", "module", "name")})
-            for hole in structure["holes"]
-        ]
+        holes = [Hole(**{name: str(value) for name, value in hole.items()}) for hole in structure["holes"]]
     except _MALFORMED as error:
         raise file.bad(f"its list of parts to be given is malformed ({error!s:.80})") from None
     missing = [hole for hole in holes if hole.path not in parts]
@@ -310,6 +319,33 @@ def _holes(file: Container, structure: Mapping[str, Any], parts: dict[str, Any])
             f"`parts` has {', '.join(map(repr, unknown))}, but the parts that {file.path} asks for are: {known}."
         )
     for hole in holes:
-        if hole.kind == "function" and not callable(parts[hole.path]):
-            raise TypeError(f"`parts[{hole.path!r}]` must be a function, got {parts[hole.path]!r:.60}.")
+        _check_part(hole, parts[hole.path])
     return holes
+
+
+def _check_part(hole: Hole, part: Any) -> None:
+    """Raise unless what is given for a hole is of its kind."""
+    what = f"`parts[{hole.path!r}]` must be"
+    cls = part if isinstance(part, type) else type(part)
+    if hole.kind == "function" and not callable(part):
+        raise TypeError(f"{what} a function, got {part!r:.60}.")
+    if hole.kind == "object" and isinstance(part, type):
+        raise TypeError(f"{what} the fitted {hole.name}, got the class itself.")
+    if hole.kind == "class":
+        if (cls.__module__, cls.__qualname__) != (hole.module, hole.name):
+            raise TypeError(f"{what} the class {hole.module}.{hole.name}, got {part!r:.60}.")
+        if not issubclass(cls, Stateful) or role_of(cls) != hole.role:
+            raise TypeError(f"{what} a class derived from {hole.role or 'an estimator of iokr'}, got {part!r:.60}.")
+
+
+def _check_parameters(path: str, part: Any, component: Any) -> None:
+    """Raise if an object given in place of its class has other parameters than the one in the file."""
+    if isinstance(part, type):
+        return
+    given = part.get_params(deep=False)
+    for name, stored in component.get_params(deep=False).items():
+        if joblib.hash(given[name]) != joblib.hash(stored):
+            raise ValueError(
+                f"`parts[{path!r}]` has {name}={given[name]!r:.60}, but {name}={stored!r:.60} is in the file; pass the "
+                f"class {type(part).__name__} itself."
+            )

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+from iokr._state import Stateful, made_from
 from iokr.data.objects import as_objects
 from iokr.files.arrays import ArrayReader, check_dtype
-from iokr.files.format1 import RENAMED, renewed
 from iokr.files.objects import SPARSE, Unpacker, make_sparse
 from iokr.files.registry import class_of
 from iokr.files.structure import BIT_GENERATORS, TYPES, Hole
 from iokr.files.trees import make_tree
 
-__all__ = ["Reader", "UnknownClass"]
+__all__ = ["Reader", "UnfitPart", "UnknownClass"]
+
+Renew = Callable[[Any, dict[str, Any]], tuple[Any, dict[str, Any]]]  # name and state of an earlier format to present
 
 _FLOATS = ("nan", "inf", "-inf")
 
@@ -24,14 +26,30 @@ class UnknownClass(ValueError):
     """A class that this version does not have."""
 
 
+class UnfitPart(ValueError):
+    """A class of the user does not take the state in the file."""
+
+
 class Reader:
     """`value` makes what a node describes; whatever does not fit together is an error of Python's own."""
 
-    def __init__(self, objects: list[Any], arrays: ArrayReader, holes: list[Hole], parts: Mapping[str, Any]) -> None:
-        self._objects, self._arrays, self._holes, self._parts = objects, arrays, holes, parts
+    def __init__(
+        self,
+        objects: list[Any],
+        arrays: ArrayReader,
+        holes: list[Hole],
+        parts: Mapping[str, Any],
+        renew: Renew | None = None,
+    ) -> None:
+        self._objects = objects
+        self._arrays = arrays
+        self._holes = holes
+        self._parts = parts
+        self._renew = renew
+        self.components: dict[str, Any] = {}  # users' components by their parameters
         self._made: dict[int, Any] = {}
         self._begun: set[int] = set()
-        self._unpacker = Unpacker(arrays, _make)
+        self._unpacker = Unpacker(arrays, self._registered)
 
     def value(self, node: Any) -> Any:
         """What a node describes."""
@@ -72,41 +90,40 @@ class Reader:
         if number in self._begun:
             raise ValueError(f"object {number} holds itself")
         entry = self._objects[number]
-        if "class" in entry:
-            cls = _class(entry["class"])
-            if not issubclass(cls, tuple):
-                shell = self._made[number] = cls.__new__(cls)
-                _fill(shell, entry["class"], {f: self.value(node) for f, node in entry["fields"].items()})
-                return shell
         self._begun.add(number)
         fields = {f: self.value(node) for f, node in entry["fields"].items()}
-        self._made[number] = _make(entry["class"], fields) if "class" in entry else _special(entry, fields)
-        return self._made[number]
+        if "class" in entry:
+            made = self._registered(entry["class"], fields)
+        elif "part" in entry:
+            made = self._component(self._holes[entry["part"]], fields)
+        else:
+            made = _special(entry, fields)
+        self._made[number] = made
+        return made
+
+    def _registered(self, name: Any, fields: dict[str, Any]) -> Any:
+        """An object of a public class, or of a kind of values."""
+        if self._renew is not None:
+            name, fields = self._renew(name, fields)
+        cls = class_of(name)
+        if cls is None:
+            raise UnknownClass(f"{name!r:.60}")
+        return _made(cls, fields)
+
+    def _component(self, hole: Hole, fields: dict[str, Any]) -> Any:
+        """An object of a class that the user gave, or of the class of an object that the user gave."""
+        part = self._parts[hole.path]
+        cls = part if isinstance(part, type) else type(part)
+        try:
+            made = _made(cls, fields)
+        except (ValueError, TypeError) as error:
+            raise UnfitPart(f"`parts[{hole.path!r}]` does not take the state in the file: {error}.") from error
+        self.components.setdefault(hole.path, made)
+        return made
 
 
-def _class(name: Any) -> Any:
-    cls = class_of(renewed(name))
-    if cls is None:
-        raise UnknownClass(f"{name!r:.60}")
-    return cls
-
-
-def _fill(shell: Any, name: Any, fields: dict[str, Any]) -> None:
-    if name in RENAMED:
-        fields = RENAMED[name][1](fields)
-    if not all(name.isidentifier() for name in fields):
-        raise ValueError("a field has no name")
-    vars(shell).update(fields)
-
-
-def _make(name: Any, fields: dict[str, Any]) -> Any:
-    """An object of a registered class."""
-    cls = _class(name)
-    if issubclass(cls, tuple):
-        return cls(**fields)
-    shell = cls.__new__(cls)
-    _fill(shell, name, fields)
-    return shell
+def _made(cls: Any, state: dict[str, Any]) -> Any:
+    return cls.from_state(state) if issubclass(cls, Stateful) else made_from(cls, state)
 
 
 def _special(entry: Mapping[str, Any], fields: dict[str, Any]) -> Any:

@@ -1,6 +1,6 @@
-"""The classes that model files may name: public components, and the values that fitted ones hold. No others are made.
+"""The classes that model files may name: public classes by their public names, other values by their kinds.
 
-A name in a file is looked up here and nowhere else. Names stay what they are when a class moves to another module.
+A name in a file is looked up here and nowhere else.
 """
 
 from __future__ import annotations
@@ -11,92 +11,26 @@ from importlib.metadata import entry_points
 from types import ModuleType
 from typing import Any
 
-__all__ = ["BASELINES", "FOLDERS", "HELD", "REFUSED", "MissingBaseline", "class_of", "name_of", "registered"]
+__all__ = ["BASELINES", "FOLDERS", "MissingBaseline", "class_of", "name_of"]
 
 
 class MissingBaseline(ImportError):
     """A file holds a baseline of iokr-lab, which is not installed."""
 
 
-BASELINES = "rivals"  # what files of format 1 call the published methods of iokr_lab.baselines
+BASELINES = "baselines"  # published methods: of the application on links, and of iokr-lab
 FOLDERS = (
     *("kernels", "operator_kernels", "embeddings", "losses", "manifolds", "solvers", "decoders"),
     *(BASELINES, "model_selection", "chem"),
 )
 
-# Values that fitted models hold: the name in files, the module, the class where it has another name.
-HELD = {
-    "Border": "iokr.estimators.inputs:InputAdapter",
-    "FittedInputs": "iokr.estimators.regression.posing",
-    "FittedOutputs": "iokr.estimators.outputs",
-    "SearchResult": "iokr.estimators.search.result",
-    "Axis": "iokr.estimators.search.result",
-    "Targets": "iokr.estimators.outputs",
-    "Solution": "iokr.problem",
-    "PartialFit": "iokr.estimators.regression.streaming",
-    "Moments": "iokr.gram.moments",
-    "LinkNetwork": "iokr.estimators.links.network:Network",
-    "PairData": "iokr.estimators.pairs.strategies",
-    "Examples": "iokr.estimators.pairs.strategies",
-    "OnePerPair": "iokr.estimators.pairs.strategies",
-    "BothOrders": "iokr.estimators.pairs.strategies",
-    "OnePerNode": "iokr.estimators.pairs.strategies",
-    "AllPairs": "iokr.estimators.pairs.all_pairs",
-    "TaskMetric": "iokr.estimators.multitask.similarity",
-    "Grown": "iokr.estimators.trees.growing:Partition",
-    "BoostingStage": "iokr.estimators.trees.boosting:Stage",
-    "Parts": "iokr.data.objects",
-    "Frame": "iokr.data.frames",
-    "CholeskyFactor": "iokr._array.factorizations",
-    "Landmarks": "iokr.kernels.landmarks",
-    "SketchedLandmarks": "iokr.kernels.landmarks",
-    "Vocabulary": "iokr.kernels._data.counts",
-    "Counts": "iokr.kernels._data.counts",
-    "Ragged": "iokr.data.ragged",
-    "PeakTable": "iokr.kernels._data.places",
-    "PeakPlaces": "iokr.kernels._data.places:Places",
-    "Bits": "iokr.data.bits",
-    "MassSpectrum": "iokr.chem.spectra",
-    "MassSpectra": "iokr.chem.spectra",
-    "Bags": "iokr.kernels.structured.bags",
-    "Graph": "iokr.data.graphs",
-    "GraphLevels": "iokr.kernels.structured.graphs:Levels",
-    "TreeColumns": "iokr.kernels.structured.trees:Subtrees",
-    "SequencePositions": "iokr.kernels.structured.sequences:Positions",
-    "GraphSketch": "iokr.decoders.graphs:Sketch",
-    "TreePreorder": "iokr.data.trees:Preorder",
-    "Multiple": "iokr.gram.operators",
-    "Symmetric": "iokr.gram.operators",
-    "Oblique": "iokr.gram.operators",
-    "CurveOperator": "iokr.estimators.functional.operator",
-    "TableBasis": "iokr.embeddings.basis",
-    "FunctionBasis": "iokr.embeddings.basis",
-    "FourierBasis": "iokr.embeddings.basis",
-    "SplineBasis": "iokr.embeddings.basis",
-    "NamedBasis": "iokr.embeddings.basis",
-    "QuantilePoints": "iokr.estimators.quantiles.base:Points",
-    "QuantileRows": "iokr.estimators.quantiles.base:Rows",
-    "QuantileLevels": "iokr.estimators.quantiles.levels:Levels",
-    "ClosedScores": "iokr.estimators.conformal.closed",
-    "SplitScores": "iokr.estimators.conformal.split",
-    "NodeScores": "iokr.estimators.conformal.split",
-    "LeftOut": "iokr.estimators.conformal.left_out",
-    "LeftOutPart": "iokr.estimators.conformal.left_out:Part",
-    "DiagonalBlocks": "iokr.operator_kernels.blocks:Diagonal",
-}
-
-REFUSED = {"kernels.GraKeL": "GraKeL holds graphs as objects of that package, which are no plain data"}
-
 
 @cache
-def _held() -> dict[type, str]:
-    return {_import(name): name for name in HELD}
+def _kinds() -> tuple[dict[str, type], dict[type, str]]:
+    """Kinds to classes, and back; many modules, so that they are imported when a file is written or read."""
+    from iokr.files.kinds import KINDS
 
-
-@cache
-def _import(name: str) -> type:
-    module, _, other = HELD[name].partition(":")
-    return getattr(import_module(module), other or name)  # type: ignore[no-any-return]
+    return KINDS, {cls: kind for kind, cls in KINDS.items()}
 
 
 def name_of(cls: type) -> str | None:
@@ -104,25 +38,28 @@ def name_of(cls: type) -> str | None:
     parts = cls.__module__.split(".")
     if parts[0] not in ("iokr", "iokr_lab"):
         return None
-    if "baselines" in parts:
-        return f"{BASELINES}.{cls.__name__}" if _baseline(cls.__name__) is cls else None
-    if _public("", cls.__name__) is cls:
+    kind = _kinds()[1].get(cls)
+    if kind is not None:
+        return kind
+    if BASELINES in parts:
+        folder = BASELINES
+    elif _public("", cls.__name__) is cls:
         return cls.__name__
-    if len(parts) > 1 and parts[1] in FOLDERS and _public(parts[1], cls.__name__) is cls:
-        return f"{parts[1]}.{cls.__name__}"
-    return _held().get(cls)
+    else:
+        folder = parts[1]
+    known = folder in FOLDERS and _public(folder, cls.__name__) is cls
+    return f"{folder}.{cls.__name__}" if known else None
 
 
 def class_of(name: Any) -> type | None:
     """The class of that name; None if there is none. Raises `MissingBaseline` where iokr-lab is needed."""
     if not isinstance(name, str):
         return None
+    kinds = _kinds()[0]
+    if name in kinds:
+        return kinds[name]
     folder, _, short = name.rpartition(".")
-    if folder in FOLDERS:
-        return _public(folder, short)
-    if folder:
-        return None
-    return _import(short) if short in HELD else _public("", short)
+    return _public(folder, short) if folder in ("", *FOLDERS) else None
 
 
 def _public(folder: str, name: str) -> type | None:
@@ -159,8 +96,3 @@ def _exported(module: ModuleType, name: str) -> type | None:
     """The public class of that name in a module; None if there is none."""
     cls = getattr(module, name, None) if name in module.__all__ else None
     return cls if isinstance(cls, type) else None
-
-
-def registered(value: Any) -> bool:
-    """Whether an object is of a class that files may name."""
-    return name_of(type(value)) is not None

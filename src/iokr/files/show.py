@@ -48,7 +48,7 @@ def describe(path: str | os.PathLike[str]) -> dict[str, dict[str, str]]:
 def _sections(file: Container, structure: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     words = _Words(structure, file)
     root = structure["objects"][structure["model"]["object"]]
-    parameters = _parameters(root["class"])
+    parameters = _parameters(root)
     fields = root["fields"]
     fitted = {name: words.of(node) for name, node in fields.items() if name.endswith("_") and name[0] != "_"}
     versions = structure["versions"]
@@ -81,10 +81,12 @@ def _largest(file: Container) -> dict[str, str]:
     }
 
 
-def _parameters(name: str) -> list[str]:
+def _parameters(entry: Mapping[str, Any]) -> list[str]:
     """The arguments of a class, in their order; none for a class that is not installed."""
+    if "part" in entry:
+        return [name for name in entry["fields"] if not name.endswith("_")]
     try:
-        cls: Any = class_of(name)
+        cls: Any = class_of(entry["class"])
     except MissingBaseline:
         return []
     return [] if cls is None else [p for p in inspect.signature(cls.__init__).parameters if p != "self"]
@@ -135,14 +137,13 @@ class _Words:
         return f"{entry.get('library', 'array')} {kind} of shape {tuple(shape or ())}"
 
     def _object(self, entry: Mapping[str, Any], depth: int) -> str:
-        if "class" not in entry:
+        if "class" not in entry and "part" not in entry:
             kind = next(name for name in ("sparse", "tree", "random", "objects") if name in entry)
             shape = entry.get("shape", entry.get("objects", ""))
             return f"{entry['sparse'] if kind == 'sparse' else kind} {tuple(shape) if shape else ''}".rstrip()
         fields = entry["fields"]
         arguments = [
-            f"{name}={self.of(fields[name], depth + 1)}"
-            for name in _parameters(entry["class"])
-            if fields.get(name) is not None
+            f"{name}={self.of(fields[name], depth + 1)}" for name in _parameters(entry) if fields.get(name) is not None
         ]
-        return f"{entry['class'].rpartition('.')[2]}({', '.join(arguments)})"
+        name = self._holes[entry["part"]]["name"] if "part" in entry else entry["class"].rpartition(".")[2]
+        return f"{name}({', '.join(arguments)})"

@@ -1,4 +1,4 @@
-"""A model as data: every object by the name of its class and its fields, written once, arrays apart."""
+"""A model as data: every object by its name in files and its state, written once, arrays apart."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from iokr._array import is_array, is_numpy, is_sparse
+from iokr._state import Stateful, state_of
 from iokr.files.arrays import ArrayWriter
 from iokr.files.objects import SPARSE, Packer, is_graph, kind_of
-from iokr.files.registry import REFUSED, name_of
+from iokr.files.registry import name_of
 from iokr.files.trees import is_tree, tree_fields
 
-__all__ = ["BIT_GENERATORS", "TYPES", "Hole", "Writer"]
+__all__ = ["BIT_GENERATORS", "TYPES", "Hole", "Writer", "role_of"]
 
 TYPES: dict[str, Any] = {
     cls.__name__: cls for cls in (str, bytes, int, float, bool, tuple, list, set, frozenset, dict, np.ndarray)
@@ -31,16 +32,23 @@ _SEQUENCES = (list, tuple, set, frozenset)
 
 @dataclass(frozen=True)
 class Hole:
-    """A function or a foreign object, which a file names and does not hold."""
+    """A function, a foreign object, or the class of a user's component, which a file names and does not hold."""
 
     path: str  # as in get_params
-    kind: str  # "function" or "object"
+    kind: str  # "function", "object" or "class"
     module: str
-    name: str  # of the function, or of the object's class
+    name: str  # of the function, or of the class
+    role: str = ""  # of a class: the public base class, such as Kernel
 
     def __str__(self) -> str:
-        what = "the function" if self.kind == "function" else "an object of"
+        what = {"function": "the function", "class": "the class"}.get(self.kind, "an object of")
         return f"`{self.path}`, {what} {self.module}.{self.name}"
+
+    @property
+    def advice(self) -> str:
+        """What to pass to `load`."""
+        fitted = ", the fitted one" if self.kind == "object" else ""
+        return f"`parts={{{self.path!r}: {self.name if self.kind == 'class' else '…'}}}`{fitted}"
 
 
 class Writer:
@@ -97,7 +105,7 @@ class Writer:
         if number is not None:
             return {"object": number}
         special = self._special(value)
-        if special is None and name_of(type(value)) is None:
+        if special is None and name_of(type(value)) is None and not isinstance(value, Stateful):
             return {"hole": self._hole(value, path)}
         number = self._numbers[id(value)] = len(self.objects)
         self._alive.append(value)
@@ -128,27 +136,34 @@ class Writer:
         return None
 
     def _component(self, value: Any, path: str) -> dict[str, Any]:
-        name = name_of(type(value))
-        if name in REFUSED:
-            raise TypeError(f"`{path or name}` cannot be saved: {REFUSED[name]}.")
-        described = _describe(value)
-        assert described is not None and name is not None
-        state = described[1]
+        cls = type(value)
+        name = name_of(cls)
+        origin = {"part": self._class_hole(value, path)} if name is None else {"class": name}
+        state = _state(value)
         parameters = set(value.get_params(deep=False)) if isinstance(value, BaseEstimator) else set()
 
         def rank(field: str) -> int:  # parameters first, then what was fitted of each, so that these name the holes
             return 0 if field in parameters else 1 if field.removesuffix("_") in parameters else 2
 
         nodes = {f: self.node(state[f], f"{path}.{f}".lstrip(".")) for f in sorted(state, key=rank)}
-        return {"class": name, "fields": {f: nodes[f] for f in state}}
+        return {**origin, "fields": {f: nodes[f] for f in state}}
 
     def _hole(self, value: Any, path: str) -> int:
         """The number of the hole that a function or a foreign object leaves."""
-        hole = Hole(self._parameter(value, path), *_named(value, path))
-        known = [k for k, other in enumerate(self.holes) if other.path == hole.path]
-        if known:
-            return known[0]
-        self.holes.append(hole)
+        path = self._parameter(value, path)
+        for number, hole in enumerate(self.holes):
+            if hole.path == path:
+                return number
+        self.holes.append(Hole(path, *_named(value, path)))
+        return len(self.holes) - 1
+
+    def _class_hole(self, value: Any, path: str) -> int:
+        """The number of the hole for the class of a user's component: one for all objects of the class."""
+        _, module, name = _named(value, path)
+        for number, hole in enumerate(self.holes):
+            if (hole.kind, hole.module, hole.name) == ("class", module, name):
+                return number
+        self.holes.append(Hole(self._parameter(value, path), "class", module, name, role_of(type(value))))
         return len(self.holes) - 1
 
     def _parameter(self, value: Any, path: str) -> str:
@@ -168,15 +183,23 @@ class Writer:
         )
 
 
+def role_of(cls: type) -> str:
+    """The public base class of a component, such as Kernel; "" for other classes."""
+    from iokr import extend
+
+    public = [base.__name__ for base in cls.__mro__ if getattr(extend, base.__name__, None) is base]
+    bases = [name for name in public if name != "Component"]
+    return bases[-1] if bases else ""
+
+
+def _state(value: Any) -> dict[str, Any]:
+    return value.state() if isinstance(value, Stateful) else state_of(value)
+
+
 def _describe(value: Any) -> tuple[str, dict[str, Any]] | None:
     """(name, state) of an object of ours; None for others."""
     name = name_of(type(value))
-    if name is None or name in REFUSED:
-        return None
-    if isinstance(value, tuple):
-        return name, value._asdict()  # type: ignore[attr-defined]
-    state = value.__getstate__() or {}
-    return name, {f: v for f, v in state.items() if not f.startswith(("_skl_", "_sklearn"))}
+    return None if name is None else (name, _state(value))
 
 
 def _is_plain(value: Any) -> bool:
@@ -207,7 +230,10 @@ def _is_function(value: Any) -> bool:
 
 def _foreign_parameters(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
     """(path, object) of the parameters that are functions or objects of others."""
-    if isinstance(value, BaseEstimator) and name_of(type(value)) is not None:
+    ours = isinstance(value, Stateful)
+    if ours and isinstance(value, BaseEstimator):
+        if path and name_of(type(value)) is None:
+            yield "__".join(path), value
         for name, part in value.get_params(deep=False).items():
             yield from _foreign_parameters(part, (*path, name))
     elif is_dataclass(value) and not isinstance(value, type) and name_of(type(value)) is not None:

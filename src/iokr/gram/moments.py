@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import Any
 
 import numpy as np
 
@@ -73,6 +74,9 @@ class Moments:
     n: int
     weight: float
     left: float = 0.0
+
+    def _stored(self) -> dict[str, Any]:
+        return {"G": self.G, "B": self.B, "s": self.s, "n": self.n, "weight": self.weight, "left": self.left}
 
     def __add__(self, other: Moments) -> Moments:
         return Moments(

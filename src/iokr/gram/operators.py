@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -102,6 +102,9 @@ class Multiple(OutputOperator):
         self.scale: float = a
         self.spectrum = np.array([a]), None, None
 
+    def _stored(self) -> dict[str, Any]:
+        return {"scale": self.scale, "spectrum": self.spectrum}
+
     def act(self, H: Array) -> Array:
         """a H."""
         return H if self.scale == 1 else self.scale * H
@@ -120,6 +123,9 @@ class Symmetric(OutputOperator):
 
     def __init__(self, A: Array) -> None:
         self.A = A
+
+    def _stored(self) -> dict[str, Any]:
+        return {"A": self.A}
 
     @cached_property
     def spectrum(self) -> tuple[np.ndarray, Array, Array]:  # type: ignore[override]
@@ -147,6 +153,9 @@ class Oblique(OutputOperator):
 
     def __init__(self, gamma: np.ndarray, E: Array, L: Array, sq_norms: Array) -> None:
         self.spectrum, self.sq_norms = (gamma, E, L), sq_norms
+
+    def _stored(self) -> dict[str, Any]:
+        return {"spectrum": self.spectrum, "sq_norms": self.sq_norms}
 
     def act(self, H: Array) -> Array:
         """H: the coefficients contain A."""

@@ -79,6 +79,9 @@ class FeatureMap(ABC):
     error: float  # tr(K − K̂) / tr K
     _at_fit: Any = None  # Φ, or (X, fingerprint of X, Φ)
 
+    def _stored(self) -> dict[str, Any]:
+        return {"kernel": self.kernel, "pivots": self.pivots, "P": self.P, "error": self.error}
+
     @property
     @abstractmethod
     def width(self) -> int:
@@ -178,6 +181,9 @@ class Landmarks(FeatureMap):
         if tol is not None:
             Phi = self._first(Phi, diagonal, tol)
         self._state_error(Phi, diagonal)
+
+    def _stored(self) -> dict[str, Any]:
+        return {"L": self.L}
 
     def _draw(self, R: Any, chosen: np.ndarray, *, ordered: bool) -> Array:
         """Φ of P among the chosen objects, without those that the others represent; `ordered`: the best ones first."""
@@ -327,6 +333,9 @@ class SketchedLandmarks(FeatureMap):
         positive = values > rank * _EPS * max(float(values[-1]), 0.0)
         self.T = np.ascontiguousarray(matmul(S.T, V[:, positive] / np.sqrt(values[positive])))
         self._state_error(self.features(R), diagonal)
+
+    def _stored(self) -> dict[str, Any]:
+        return {"T": self.T}
 
     @property
     def width(self) -> int:

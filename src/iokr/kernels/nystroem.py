@@ -25,6 +25,9 @@ class ProjectedKernel(WrappedKernel):
 
     _map: FeatureMap
 
+    def _stored(self) -> dict[str, Any]:
+        return {"map": self._map}
+
     @abstractmethod
     def _choose(self, R: Any) -> FeatureMap:
         """φ from the represented objects at fit."""

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from iokr._state import Stateful
 from iokr.kernels.nodes import check_graph
 
 __all__ = ["Network"]
 
 
-class Network:
+class Network(Stateful):
     """(W, I): the nodes I of the network W; `network[rows]` is (W, I[rows]), rows and columns cut together.
 
     Wrapped so, an adjacency matrix can be the second argument of scikit-learn's searches: a fold of nodes is cut out of
@@ -55,6 +56,9 @@ class Network:
             return
         self.whole = check_graph(adjacency, "adjacency")
         self.nodes = np.arange(self.whole.shape[0])
+
+    def _stored(self) -> dict[str, Any]:
+        return {"whole": self.whole, "nodes": self.nodes}
 
     @property
     def shape(self) -> tuple[int]:

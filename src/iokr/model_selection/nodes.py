@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from iokr._array import is_array, to_numpy
+from iokr._state import Stateful
 from iokr._validation.arguments import check_choice, check_integer
 from iokr.data.frames import read
 from iokr.data.objects import error_context, n_objects
@@ -79,7 +80,7 @@ def node_folds(cv: Any) -> Any:
     return cv
 
 
-class NodeKFold:
+class NodeKFold(Stateful):
     """nodes = ∪ folds: every node is new once, with all of its links hidden.
 
     Folds over links leave some links of every node in training; a node with none, known by its features alone, is the

@@ -285,6 +285,9 @@ class Diagonal:
         self.mix = mix
         self.shared = shared
 
+    def _stored(self) -> dict[str, Any]:
+        return {"mix": self.mix, "shared": self.shared}
+
     def __call__(self, X: Array, Z: Array) -> Array:
         X = X.toarray() if is_sparse(X) else X
         Z = Z.toarray() if is_sparse(Z) else Z

@@ -55,6 +55,9 @@ class _OutputCovariance(Separable):
     explicit_outputs = False
     spans = True
 
+    def _stored(self) -> dict[str, Any]:
+        return {"oblique": self._oblique}
+
     def fit(self, X: Any, Psi: Array | None = None) -> _OutputCovariance:
         """Fit a clone of the scalar kernel; the operator is computed by `adapt`."""
         check_choice(self.centered, "centered", (True, False))

@@ -23,6 +23,8 @@ def test_a_file_of_format_1(name, tmp_path):
     try:
         model = msms.load(GOLDEN / f"{name}.safetensors")
     except BadFile as error:
+        if "RDKit" not in str(error):
+            raise
         pytest.skip(str(error))  # another RDKit computes other fingerprints
     expected = pd.read_table(GOLDEN / f"{name}.tsv", keep_default_na=False)
     result = msms.identify(model, GOLDEN / "unknowns.mgf", GOLDEN / "candidates.tsv")

@@ -68,6 +68,9 @@ class PairClassifier(LinkBaseline):
     unlinked: float = 20.0
     random_state: Any = None
 
+    def _stored(self) -> dict[str, Any]:
+        return {"basis": self._basis}
+
     def check_parameters(self) -> None:
         check_features(self.features, self.kernel)
         check_number(self.unlinked, "unlinked", minimum=0.0, strict=True)

@@ -77,6 +77,9 @@ class OK3(LinkBaseline):
     n_jobs: int | None = None
     random_state: Any = None
 
+    def _stored(self) -> dict[str, Any]:
+        return {"basis": self._basis}
+
     def check_parameters(self) -> None:
         check_integer(self.n_estimators, "n_estimators", minimum=1)
         check_features(self.features, self.kernel)

@@ -89,6 +89,9 @@ class LinkBaseline(Component, ABC):
 
     kernel: Kernel | None = None
 
+    def _stored(self) -> dict[str, Any]:
+        return {"adapter": self._border}
+
     def fit(self, X: Any, adjacency: Any, labeled: Any = None) -> LinkBaseline:
         """Learn from the links between labelled nodes.
 

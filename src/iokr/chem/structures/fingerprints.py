@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from iokr._state import Stateful
 from iokr.chem.structures.cache import Cache
 from iokr.chem.structures.molecules import BadMolecule, Molecule, rdkit_version
 from iokr.data.bits import Bits
@@ -19,7 +20,7 @@ _SIZES = {"maccs": 167, "morgan2": 2048, "morgan3": 2048, "rdkit6": 2048, "atomp
 _COUNTS = ("morgan2c",)
 
 
-class Fingerprints(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class Fingerprints(TransformerMixin, Stateful, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """SMILES ↦ bits: a scikit-learn transformer from molecules to `Bits`, which `Tanimoto` compares.
 
     Molecules are SMILES, InChI, `Molecule` or RDKit molecules. Fingerprints of a text are computed once; with `cache`,

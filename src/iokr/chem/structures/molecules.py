@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
+
+from iokr._state import Stateful
 
 __all__ = ["BadMolecule", "Molecule", "rdkit_version", "structure_text"]
 
@@ -22,7 +24,7 @@ class BadMolecule(ValueError):
     """
 
 
-class Molecule:
+class Molecule(Stateful):
     """A molecule from SMILES or InChI: its largest fragment, without isotopes and stereochemistry.
 
     Molecules are equal if the first blocks of their InChIKeys are equal, which does not distinguish stereoisomers,
@@ -145,6 +147,13 @@ class Molecule:
 
     def __hash__(self) -> int:
         return hash(self.identity)
+
+    def state(self) -> dict[str, Any]:
+        return {"text": self.text}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Molecule:
+        return cls(state["text"])
 
     def __reduce__(self) -> Any:
         return Molecule, (self.text,)

@@ -126,6 +126,9 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Struc
     manifold = None
     solver = None
 
+    def _stored(self) -> dict[str, Any]:
+        return {"inner": self._inner, "outer": self._outer, "n_features_out": self._n_features_out}
+
     @with_callbacks  # type: ignore[untyped-decorator]  # scikit-learn is untyped
     def fit(self, X: Any, y: Any = None) -> KernelAutoencoder:
         """Find codes of the inputs from which the outputs can be predicted.

@@ -53,6 +53,18 @@ class ClosedScores(Scores):
         if method != "full" and answers.has_band:
             self._band, self._sigma = self._band_scores(answers.numbers(y, answers.like))
 
+    def _stored(self) -> dict[str, Any]:
+        return {
+            "model": self.model,
+            "method": self.method,
+            "conformity": self.conformity,
+            "left_out": self.left_out,
+            "scaled": self.scaled,
+            "X": self._X,
+            "band": self._band,
+            "sigma": self._sigma,
+        }
+
     def _band_scores(self, outputs: Matrix) -> tuple[Matrix, Matrix]:
         """sup_t |y_t − ŷ_t|/σ_t of the training rows, each left out, and σ."""
         answers = self.answers

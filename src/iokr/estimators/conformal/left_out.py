@@ -28,6 +28,9 @@ class Part:
     B: Matrix  # (n, r), N Ψ in the coordinates of the embedding
     sq_norms: Matrix  # (n,), ‖b_i‖²
 
+    def _stored(self) -> dict[str, Any]:
+        return {"gamma": self.gamma, "columns": self.columns, "N": self.N, "B": self.B, "sq_norms": self.sq_norms}
+
     @property
     def own(self) -> Matrix:
         """N_ii, (n,)."""
@@ -97,6 +100,18 @@ class LeftOut:
         else:
             Psi = to_numpy(operator.rotate(as_array(problem.Psi)))
             self.parts = [self._part(K, gamma, columns, Psi[:, columns]) for gamma, columns in groups]
+
+    def _stored(self) -> dict[str, Any]:
+        return {
+            "model": self.model,
+            "alpha": self.alpha,
+            "n": self.n,
+            "q": self.q,
+            "implicit": self._implicit,
+            "E": self.E,
+            "parts": self.parts,
+            "K_Y": self._K_Y,
+        }
 
     def _part(self, K: Matrix, gamma: float, columns: Matrix, Psi: Matrix) -> Part:
         N = _inverse(gamma * K, self.alpha)

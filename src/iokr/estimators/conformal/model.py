@@ -132,6 +132,9 @@ class Conformal(KernelModel):
 
     _columns = None
 
+    def _stored(self) -> dict[str, Any]:
+        return {"scores": self._scores, "columns": self._columns, "width": self._width}
+
     def fit(self, X: Any, y: Any) -> Conformal:
         """Fit the model, and score the rows.
 

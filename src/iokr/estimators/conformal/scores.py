@@ -43,7 +43,11 @@ class Scores(ABC):
 
     needs_candidates: ClassVar[bool] = True
     model: Any
+    own: Any
     n: int
+
+    def _stored(self) -> dict[str, Any]:
+        return {"own": self.own, "n": self.n}
 
     @property
     def answers(self) -> Any:

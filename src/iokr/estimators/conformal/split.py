@@ -41,6 +41,15 @@ class SplitScores(Scores):
             scores, self._sigma = largest(self.answers.band_residuals(X, y), R)
             self._band = scores / (self._deviations(X) if self.scaled else 1.0)
 
+    def _stored(self) -> dict[str, Any]:
+        return {
+            "model": self.model,
+            "conformity": self.conformity,
+            "training": self._kept,
+            "band": self._band,
+            "sigma": self._sigma,
+        }
+
     @property
     def scaled(self) -> bool:
         """Whether scores are divided by the standard deviation of h(x)."""
@@ -136,6 +145,9 @@ class NodeScores(Scores):
         self.n_nodes = n_nodes
         self.own = self._worst(X, links)
         self.n = len(self.own)
+
+    def _stored(self) -> dict[str, Any]:
+        return {"model": self.model, "nodes": self.nodes, "n_nodes": self.n_nodes}
 
     def predict(self, X: Any, candidates: Any) -> Any:
         """κ̂(u, v) for the nodes v that the model was fitted on."""

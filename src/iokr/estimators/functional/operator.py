@@ -29,6 +29,9 @@ class CurveOperator:
     B: np.ndarray | None  # those weights
     embedding: Curves
 
+    def _stored(self) -> dict[str, Any]:
+        return {"A": self.A, "kernel": self.kernel, "B": self.B, "embedding": self.embedding}
+
     def atoms(self, at: np.ndarray, derivative: int) -> np.ndarray | None:
         """D (q, m) with h(x)(θ) = (k_xᵀC) D: √w_t L(θ_t, θ); None where h is known by its coordinates in a basis."""
         embedding = self.embedding

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import to_numpy
 from iokr._component import component
+from iokr._state import Stateful
 from iokr._validation.arguments import (
     check_choice,
     check_groups,
@@ -53,7 +54,7 @@ _CALIBRATION = ("temperature_", "calibration_", "best_scores_")
 
 
 @component
-class Identification(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class Identification(Stateful, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """argmax_y f(x, y) over the candidates y of a spectrum x, with calibrated probabilities and prediction sets.
 
     * ``"reverse"``: molecules are mapped to spectra, g(y) = Σ_i γ_i(y) φ(x_i), and f = ⟨φ(x), g(y)⟩ / ‖g(y)‖, the

@@ -47,6 +47,9 @@ class LinkModel(KernelModel, ABC):
     labeled_: np.ndarray
     names_: np.ndarray | None = None  # of the nodes, where X had them
 
+    def _stored(self) -> dict[str, Any]:
+        return {"pairwise": self._pairwise}
+
     @abstractmethod
     def factors(self, X: Any = None, *, nodes: Any = None) -> tuple[Array, Array]:
         """(A, B) with s(u, v) = ⟨a_u, b_v⟩ for nodes X, for some nodes of `fit` by number, or for all of them."""

@@ -31,6 +31,9 @@ class Network:
     graph: csr_array  # (n, n), weights of the links between labelled nodes, symmetric
     part: np.ndarray | None = None  # (N,), the numbers of the nodes in the whole network, if they were cut from one
 
+    def _stored(self) -> dict[str, Any]:
+        return {"n_nodes": self.n_nodes, "labeled": self.labeled, "graph": self.graph, "part": self.part}
+
     @property
     def unlabeled(self) -> np.ndarray:
         """The other nodes, ascending."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,9 @@ class AllPairs:
     S: Array
     mix: float
     ordered: bool = False
+
+    def _stored(self) -> dict[str, Any]:
+        return {"S": self.S, "mix": self.mix, "ordered": self.ordered}
 
     @classmethod
     def path(

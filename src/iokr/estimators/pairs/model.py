@@ -91,6 +91,9 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
     alpha: float = 1.0
     solver: Solver | None = None
 
+    def _stored(self) -> dict[str, Any]:
+        return {"fitted_strategy": self._strategy, "data": self._data, "fitted_alpha": self._alpha}
+
     @property
     def pairs_(self) -> np.ndarray:
         """The distinct pairs, smaller number first."""

@@ -54,6 +54,9 @@ class PairData:
     inverse: np.ndarray
     swapped: np.ndarray
 
+    def _stored(self) -> dict[str, Any]:
+        return {"pairs": self.pairs, "target": self.target, "weight": self.weight, "classes": self.classes, "inverse": self.inverse, "swapped": self.swapped}
+
 
 @dataclass(frozen=True, eq=False)
 class Examples:
@@ -63,6 +66,9 @@ class Examples:
     target: np.ndarray
     weight: np.ndarray | None
     second: np.ndarray
+
+    def _stored(self) -> dict[str, Any]:
+        return {"points": self.points, "target": self.target, "weight": self.weight, "second": self.second}
 
 
 def check_pair_data(pairs: Any, y: Any, sample_weight: Any, size: int, *, binary: bool) -> PairData:
@@ -92,6 +98,9 @@ class Strategy(ABC):
 
     mix: float
     ordered: ClassVar[bool] = False  # whether examples are points (a, b) rather than pairs {a, b}
+
+    def _stored(self) -> dict[str, Any]:
+        return {"mix": self.mix}
 
     def gram(self, K: Array, left: np.ndarray, right: np.ndarray | None = None, same: Any = None) -> PairGram:
         """The Gram between examples; K, `left`, `right` and `same` as in `PairGram`."""

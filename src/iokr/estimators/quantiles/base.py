@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -51,6 +53,9 @@ class Rows:
     weight: np.ndarray | None
     single: bool = False
 
+    def _stored(self) -> dict[str, Any]:
+        return {"X": self.X, "y": self.y, "weight": self.weight, "single": self.single}
+
     def take(self, rows: np.ndarray) -> Rows:
         """Some of them."""
         weight = None if self.weight is None else self.weight[rows]
@@ -75,6 +80,9 @@ class Points:
     kernel: Kernel
     R: Any
     constant: float
+
+    def _stored(self) -> dict[str, Any]:
+        return {"kernel": self.kernel, "R": self.R, "constant": self.constant}
 
     @classmethod
     def of(cls, kernel: Kernel, X: Any, constant: float) -> Points:
@@ -137,6 +145,7 @@ def _single_numbers(y: Any) -> np.ndarray:
 class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
     """h(x)(θ) = k_xᵀC [k_Θ(θ_j, θ) ; ∂₁k_Θ(θ̃_b, θ)]/r + median(y)."""
 
+    _folds: Mapping[str, list[tuple[QuantileFit, np.ndarray]]] = MappingProxyType({})  # fits, by the calibration
     levels: Any
     intercept: bool
     solver: Solver | None
@@ -201,12 +210,12 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
         self.solution_ = replace(solution, state=None)
         self.rows_ = rows
         self._single_precision = rows.single
-        self._folds: dict[str, list[tuple[QuantileFit, np.ndarray]]] = {}
+        self._folds = MappingProxyType({})
         self.crossing_rate_ = self.crossing_rate(rows.X)
 
     def __getstate__(self) -> Any:
         state = super().__getstate__()
-        return {**state, "_folds": {}} if "_folds" in state else state  # folds are fitted again when they are needed
+        return {name: value for name, value in state.items() if name != "_folds"}  # they are fitted when needed
 
     def _quantiles(self, X: Any, theta: np.ndarray) -> np.ndarray:
         """h(x)(θ) as it comes, (m, L)."""
@@ -320,7 +329,7 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
                 folds = [np.sort(order[k::_FOLDS]) for k in range(min(_FOLDS, len(order)))]
             everyone = np.arange(len(order))
             fits = [self._refit(self.rows_.take(np.setdiff1d(everyone, fold))) for fold in folds]
-            self._folds[calibration] = list(zip(fits, folds, strict=True))
+            self._folds = {**self._folds, calibration: list(zip(fits, folds, strict=True))}
         return self._folds[calibration]
 
     def _refit(self, rows: Rows) -> QuantileFit:

@@ -36,6 +36,16 @@ class Levels:
     G: np.ndarray  # (m + m̃, m + m̃)
     crossing: float  # ν
 
+    def _stored(self) -> dict[str, Any]:
+        return {
+            "theta": self.theta,
+            "anchors": self.anchors,
+            "kernel": self.kernel,
+            "constant": self.constant,
+            "G": self.G,
+            "crossing": self.crossing,
+        }
+
     @property
     def r(self) -> np.ndarray:
         """diag(G)^{½}."""

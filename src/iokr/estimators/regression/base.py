@@ -49,6 +49,9 @@ class KernelRegression(StructuredEstimator):
     solver_: Solver
     _at: tuple[float, float]  # the alpha and manifold weight of the solution
 
+    def _stored(self) -> dict[str, Any]:
+        return {"regularisation": self._at}
+
     def _encode_outputs(self, rows: TrainingSet, **parts: Any) -> Data:
         """The training set with its outputs encoded, by the components of the model unless others are passed."""
         return Data(rows, *encode(rows.y, rows.weight, frame=rows.frame, **{**self._output_parts(), **parts}))

@@ -85,6 +85,9 @@ class FittedInputs:
     manifold: Manifold | None = None
     streamed: bool = False  # whether the points are a few rows equivalent to all rows of a stream
 
+    def _stored(self) -> dict[str, Any]:
+        return {"kernel": self.kernel, "points": self.points, "manifold": self.manifold, "streamed": self.streamed}
+
     def values(self, R: Any, C: Array) -> Array:
         """h(x) = A Cᵀ k_x at represented inputs."""
         with unwarned():

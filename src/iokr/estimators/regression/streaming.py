@@ -71,6 +71,9 @@ class PartialFit:
     single: bool
     moments: Moments | None = None
 
+    def _stored(self) -> dict[str, Any]:
+        return {"kernel": self.kernel, "outputs": self.outputs, "single": self.single, "moments": self.moments}
+
     def add(self, part: Moments) -> PartialFit:
         """With the moments of more rows."""
         return replace(self, moments=part if self.moments is None else self.moments + part)

@@ -33,6 +33,9 @@ class Axis(NamedTuple):
     name: str  # as in `get_params` of the model that is chosen
     values: Sequence[Any]
 
+    def _stored(self) -> dict[str, Any]:
+        return {"name": self.name, "values": self.values}
+
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
@@ -72,6 +75,20 @@ class SearchResult:
     best_index: tuple[int, ...] = ()
     interrupted: bool = False
     solution: Any = field(default=None, repr=False)
+
+    def _stored(self) -> dict[str, Any]:
+        return {
+            "axes": self.axes,
+            "values": self.values,
+            "larger": self.larger,
+            "measures": self.measures,
+            "folds": self.folds,
+            "weights": self.weights,
+            "best": self.best,
+            "best_index": self.best_index,
+            "interrupted": self.interrupted,
+            "solution": self.solution,
+        }
 
     @property
     def scores(self) -> np.ndarray:

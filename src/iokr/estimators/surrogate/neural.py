@@ -110,6 +110,9 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
     device: Any = None
     random_state: Any = None
 
+    def _stored(self) -> dict[str, Any]:
+        return {"flat": self._flat, "width": self._width, "place": self._place}
+
     def fit(self, X: Any, y: Any) -> NeuralRegressor:
         """Train from new weights.
 

@@ -105,6 +105,9 @@ class OutputTrees(StructuredEstimator):
     loss = None  # the square: a leaf predicts the mean of its ψ(y_i)
     _middle = None  # what `fit` subtracts from columns far from the origin
 
+    def _stored(self) -> dict[str, Any]:
+        return {"middle": self._middle, "starts": self._starts}
+
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> TreeData:
         """Check all arguments of `fit`, encode the outputs, and choose the coordinates to split on."""
         self._check_components()

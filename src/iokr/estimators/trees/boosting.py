@@ -28,6 +28,9 @@ class Stage:
     values: np.ndarray  # ν times the mean residual of the members of each node
     leaf_weights: csr_array  # of these members
 
+    def _stored(self) -> dict[str, Any]:
+        return {"partition": self.partition, "values": self.values, "leaf_weights": self.leaf_weights}
+
 
 @component
 class OutputKernelBoosting(OutputTrees):
@@ -93,6 +96,9 @@ class OutputKernelBoosting(OutputTrees):
     n_estimators: int = 100
     subsample: float = 1.0
     max_depth: int | None = 3
+
+    def _stored(self) -> dict[str, Any]:
+        return {"sample_weight": self._normalized_weight, "step": self._nu, "stages": self._stages}
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OutputKernelBoosting:

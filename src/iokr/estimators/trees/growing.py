@@ -24,6 +24,9 @@ class Partition:
     leaf: np.ndarray  # the leaf, by node number, of every training row, in the bag or not
     weight: np.ndarray  # of the rows that the tree was grown on, zero for others
 
+    def _stored(self) -> dict[str, Any]:
+        return {"tree": self.tree, "leaf": self.leaf, "weight": self.weight}
+
 
 def grow(
     X: Any, Z: np.ndarray, weight: np.ndarray | None, parameters: Mapping[str, Any], seed: int, rows: Any

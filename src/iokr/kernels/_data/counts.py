@@ -27,9 +27,13 @@ class Vocabulary:
     of two vocabularies are matched by their features when a block of both is computed.
     """
 
+    _last: Any = None  # another vocabulary, and the columns found in it
+
     def __init__(self, columns: dict[Hashable, int]) -> None:
         self.columns = columns
-        self._last: Any = None
+
+    def _stored(self) -> dict[str, Any]:
+        return {"columns": self.columns}
 
     @classmethod
     def of(cls, features: Iterable[Hashable]) -> Vocabulary:
@@ -40,7 +44,7 @@ class Vocabulary:
         return len(self.columns)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_last": None}
+        return {name: value for name, value in vars(self).items() if name != "_last"}
 
     def columns_of(self, other: Any) -> np.ndarray:
         """For each column that of the same feature in `other`, −1 if there is none."""
@@ -70,6 +74,9 @@ class Counts:
         self.vocabulary = vocabulary
         self.weight = weight
         self.shape = (int(matrix.shape[0]),)
+
+    def _stored(self) -> dict[str, Any]:
+        return {"matrix": self.matrix, "vocabulary": self.vocabulary, "weight": self.weight, "shape": self.shape}
 
     @classmethod
     def of(

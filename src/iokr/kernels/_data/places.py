@@ -33,6 +33,15 @@ class PeakTable:
     intensity: np.ndarray  # I_p
     lengths: np.ndarray  # the number of peaks of each spectrum
 
+    def _stored(self) -> dict[str, Any]:
+        return {
+            "place": self.place,
+            "variance": self.variance,
+            "weight": self.weight,
+            "intensity": self.intensity,
+            "lengths": self.lengths,
+        }
+
     @cached_property
     def starts(self) -> np.ndarray:
         """The index of the first peak of each spectrum."""
@@ -60,6 +69,9 @@ class Places:
     def __init__(self, table: PeakTable, rows: np.ndarray) -> None:
         self.table = table
         self.rows = rows
+
+    def _stored(self) -> dict[str, Any]:
+        return {"table": self.table, "rows": self.rows}
 
     @property
     def shape(self) -> tuple[int]:

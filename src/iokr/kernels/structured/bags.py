@@ -100,6 +100,9 @@ class Bags:
         self.rows = rows
         self.shape = (len(rows),)
 
+    def _stored(self) -> dict[str, Any]:
+        return {"members": self.members, "starts": self.starts, "rows": self.rows, "shape": self.shape}
+
     def __len__(self) -> int:
         return len(self.rows)
 

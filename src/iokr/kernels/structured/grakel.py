@@ -48,6 +48,9 @@ class GraKeL(Kernel):
     domain = "graphs"
     trusted = False
 
+    def state(self) -> dict[str, Any]:
+        raise TypeError("GraKeL(...) cannot be saved: it represents graphs as objects of the package grakel.")
+
     def fit(self, X: Any) -> GraKeL:
         """Check that GraKeL is installed and that the kernel is one of its kernels."""
         try:

@@ -32,6 +32,9 @@ class Levels(Vocabulary):
         self.levels = levels
         self.edges = {} if edges is None else edges
 
+    def _stored(self) -> dict[str, Any]:
+        return {"levels": self.levels, "edges": self.edges}
+
     def __len__(self) -> int:
         return sum(map(len, self.levels))
 

@@ -34,6 +34,9 @@ class Positions:
         self.lengths = lengths
         self.shape = (len(lengths),)
 
+    def _stored(self) -> dict[str, Any]:
+        return {"parts": self.parts, "where": self.where, "lengths": self.lengths, "shape": self.shape}
+
     def __len__(self) -> int:
         return int(self.shape[0])
 
