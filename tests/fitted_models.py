@@ -218,7 +218,10 @@ TREES = {
 }
 CASES: dict[str, Callable[[], Fitted]] = {}
 for _kind in OUTPUTS:
-    CASES[f"Neighbors {_kind}"] = lambda kind=_kind: structured(iokr.Neighbors, kind, n_neighbors=(2, 4))
+    # equal weights make near ties of candidates, which the rounding of another process would decide
+    CASES[f"Neighbors {_kind}"] = lambda kind=_kind, weights="uniform" if _kind in VECTORS else "kernel": structured(
+        iokr.Neighbors, kind, n_neighbors=(2, 4), weights=weights
+    )
     CASES[f"IOKR {_kind}"] = lambda kind=_kind: structured(iokr.IOKR, kind)
     CASES[f"IOKRCV {_kind}"] = lambda kind=_kind: structured(iokr.IOKRCV, kind, alphas=(0.1, 1.0))
     for _name, _fixed in TREES.items():

@@ -81,14 +81,22 @@ from pathlib import Path
 import numpy as np, iokr
 warnings.simplefilter("ignore")
 from fitted_models import CASES, fitted, flat
+
+def check(a, b, name):
+    if isinstance(a, (list, tuple)):
+        assert len(a) == len(b), name
+        for part, other in zip(a, b):
+            check(part, other, name)
+    elif isinstance(a, float) or (isinstance(a, np.ndarray) and a.dtype.kind == "f"):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10, err_msg=name)
+    else:
+        assert np.all(a == b), name
+
 for path in sorted(Path(sys.argv[1]).glob("*.safetensors")):
     expected, parts = pickle.loads(path.with_suffix(".answer").read_bytes())
     found = flat(fitted(path.stem).answer(iokr.load(path, parts=parts)))
     for a, b in zip(found, expected, strict=True):
-        if isinstance(a, np.ndarray) and a.dtype.kind == "f":
-            np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10, err_msg=path.stem)
-        else:
-            assert np.all(a == b), path.stem
+        check(a, b, path.stem)
 print(path.stem, "was the last")
 """
     environment = {"PYTHONPATH": ":".join([str(HERE), str(HERE.parent), *sys.path]), "PYTHONHASHSEED": "7"}
