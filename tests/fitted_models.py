@@ -219,7 +219,8 @@ TREES = {
 CASES: dict[str, Callable[[], Fitted]] = {}
 for _kind in OUTPUTS:
     # equal weights make near ties of candidates, which the rounding of another process would decide
-    CASES[f"Neighbors {_kind}"] = lambda kind=_kind, weights="uniform" if _kind in VECTORS else "kernel": structured(
+    _weights = "uniform" if _kind in VECTORS else "kernel"
+    CASES[f"Neighbors {_kind}"] = lambda kind=_kind, weights=_weights: structured(
         iokr.Neighbors, kind, n_neighbors=(2, 4), weights=weights
     )
     CASES[f"IOKR {_kind}"] = lambda kind=_kind: structured(iokr.IOKR, kind)

@@ -7,7 +7,6 @@ import json
 import os
 import sys
 import tracemalloc
-from hashlib import sha256
 
 import numpy as np
 import pytest
@@ -20,6 +19,7 @@ from iokr.files import BadFile, verify
 from iokr.files.kinds import KINDS
 from iokr.files.registry import FOLDERS, class_of, name_of
 from iokr.kernels import RBF, Precomputed
+from rewritten import joined, split
 
 MUTATIONS = 2000
 NAMES = ("IOKR strings", "IOKR networkx", "LinkPredictor", "OutputKernelForest sets", "IOKR sparse", "PairModel local")
@@ -34,26 +34,6 @@ def originals(tmp_path_factory):
         iokr.save(fitted(name).model, folder / "m")
         found[name] = (folder / "m").read_bytes()
     return found
-
-
-def split(raw):
-    """The header as an object, the structure as an object, and the bytes of the arrays."""
-    length = int.from_bytes(raw[:8], "little")
-    header = json.loads(raw[8 : 8 + length])
-    return header, json.loads(header["__metadata__"]["iokr"]), raw[8 + length :]
-
-
-def joined(header, structure, data):
-    """The file again, with hashes that are right whatever was done to it."""
-    for name in structure.get("sha256", {}):
-        if name in header:
-            start, stop = header[name]["data_offsets"]
-            structure["sha256"][name] = sha256(data[start:stop]).hexdigest()
-    text = json.dumps(structure)
-    header["__metadata__"] = {"iokr": text, "iokr_sha256": sha256(text.encode()).hexdigest()}
-    raw = json.dumps(header).encode()
-    raw += b" " * (-len(raw) % 8)
-    return len(raw).to_bytes(8, "little") + raw + data
 
 
 def mutated(raw, rng):

@@ -114,7 +114,15 @@ class GraphBarycenter(GraphDecoder):
     }
 
     def _stored(self) -> dict[str, Any]:
-        return {"size_range": self._range, "kernel": self._kernel, "fused": self._by_fgw, "points": self._points, "unlabelled": self._unlabelled, "symmetric": self._symmetric, "soft_graphs": self._soft}
+        return {
+            "size_range": self._range,
+            "kernel": self._kernel,
+            "fused": self._by_fgw,
+            "points": self._points,
+            "unlabelled": self._unlabelled,
+            "symmetric": self._symmetric,
+            "soft_graphs": self._soft,
+        }
 
     @property
     def weighted(self) -> bool:  # type: ignore[override]

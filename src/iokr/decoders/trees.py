@@ -83,7 +83,16 @@ class TreeEdits(Decoder):
     }
 
     def _stored(self) -> dict[str, Any]:
-        return {"node_label": self._label, "ordered": self._ordered, "trees": self._trees, "training_outputs": self._Y, "productions": self._productions, "networkx": self._networkx, "as_list": self._list, "bare": self._bare}
+        return {
+            "node_label": self._label,
+            "ordered": self._ordered,
+            "trees": self._trees,
+            "training_outputs": self._Y,
+            "productions": self._productions,
+            "networkx": self._networkx,
+            "as_list": self._list,
+            "bare": self._bare,
+        }
 
     def fit(self, Y: Any, embedding: Embedding) -> TreeEdits:
         """Keep the training trees; raise unless the output kernel is on trees."""

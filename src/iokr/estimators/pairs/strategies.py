@@ -55,7 +55,14 @@ class PairData:
     swapped: np.ndarray
 
     def _stored(self) -> dict[str, Any]:
-        return {"pairs": self.pairs, "target": self.target, "weight": self.weight, "classes": self.classes, "inverse": self.inverse, "swapped": self.swapped}
+        return {
+            "pairs": self.pairs,
+            "target": self.target,
+            "weight": self.weight,
+            "classes": self.classes,
+            "inverse": self.inverse,
+            "swapped": self.swapped,
+        }
 
 
 @dataclass(frozen=True, eq=False)
