@@ -85,7 +85,7 @@ def test_the_wheel_of_iokr_holds_no_experiment_and_no_baseline_of_them(wheels):
     library, lab = map(names_in, wheels)
     information = f"iokr-{iokr.__version__}.dist-info"
     assert {name.partition("/")[0] for name in library} == {"iokr", information}
-    assert {"iokr/py.typed", "iokr/cli/added.py", f"{information}/licenses/LICENSE"} <= set(library)
+    assert {"iokr/py.typed", "iokr/cli/commands.py", f"{information}/licenses/LICENSE"} <= set(library)
     experiments = {name.partition("/")[2] for name in lab if name.startswith("iokr_lab/") and "__init__" not in name}
     assert {"study.py", "baselines/tppk.py", "bench/base.py", "times.tsv", "published/b11_table2.tsv"} <= experiments
     assert not experiments & {name.removeprefix("iokr/") for name in library}

@@ -72,7 +72,9 @@ def test_ids_of_two_kinds_differ_and_edges_join_them(folder):
     assert same.exit_code == 1 and "is a node and a partner" in same.output
     (path / "edges.tsv").write_text("a\tb\nc\td\n")
     none = invoke("predict", "-i", path / "drugs.tsv", "--partners", path / "targets.tsv", *edges)
-    assert none.exit_code == 1 and "joins a node like 'drug0' and a partner like 'target0'" in none.output
+    assert (
+        none.exit_code == 1 and "no link between a node such as 'drug0' and a partner such as 'target0'" in none.output
+    )
     usage = invoke("predict", "-i", path / "drugs.tsv", "--partners", path / "targets.tsv", *edges, "--beta", 2)
     assert usage.exit_code == 2 and "--beta" in usage.output
 

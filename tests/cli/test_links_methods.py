@@ -232,7 +232,7 @@ def test_partners_of_a_few_nodes(folder, tmp_path):
     ]
     assert pairs[1] == [pair for pair in pairs[0] if {"n3", "n50"} & set(pair)]
     wrong = invoke("predict", *files, "--for", "N3", "-o", tmp_path / "no")
-    assert wrong.exit_code == 1 and "there is no node 'N3'; did you mean 'n3'" in wrong.output
+    assert wrong.exit_code == 1 and "'N3' is not a node of the network; did you mean 'n3'" in wrong.output
     near = invoke("predict", *files, "--for", "n_03", "-o", tmp_path / "no")
     assert near.exit_code == 1 and "did you mean" in near.output
 

@@ -78,10 +78,8 @@ def train(
     finished folds. Records that were left out or changed are listed in a file next to the model, MODEL.rejected.tsv.
     """
     rejected = output.with_name(f"{output.name.removesuffix('.safetensors')}.rejected.tsv")
-    rejected_text = ""
 
     def run(progress: "Progress") -> "Report":
-        nonlocal rejected_text
         model = app.train(
             _read(context, progress),
             **arguments(context, matching, learning),
@@ -95,7 +93,6 @@ def train(
         progress(1, 1, "writing the model")
         model.save(output, compact=not store_factor, command=command_line())
         assert model.training is not None
-        rejected_text = str(model.training.files["rejected.tsv"])
         return model.training
 
     given = [context.params[name] for name in ("annotations", "candidates", "database")]
@@ -104,10 +101,10 @@ def train(
         new_file(output, rejected, force=force, inputs=inputs),
         _checkpoint(output, "folds") as checkpoint,
     ):
-        perform(context, run, None)
-        if rejected_text.count("\n") > 1:
+        text = str(perform(context, run, None).files["rejected.tsv"])
+        if text.count("\n") > 1:  # more than the names of columns
             with write_atomically(rejected) as file:
-                file.write(rejected_text.encode())
+                file.write(text.encode())
             say(f"records that were left out or changed are listed in {rejected}", quiet=quiet)
         else:
             rejected.unlink(missing_ok=True)  # of an earlier model
@@ -288,7 +285,7 @@ def _read(context: typer.Context, progress: "Progress") -> Any:
 
 @contextmanager
 def _checkpoint(result: Path, what: str) -> "Iterator[app.Checkpoint]":
-    """A file of finished parts next to a result: removed when the result is written, kept after an interrupt."""
+    """A file of finished parts next to a result: removed when the result is written, but not after an interrupt."""
     parts = app.Checkpoint(result.with_name(f"{result.name}.partial") / f"{what}.jsonl")
 
     def words() -> str:

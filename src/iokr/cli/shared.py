@@ -3,6 +3,7 @@
 import functools
 import inspect
 import re
+import shlex
 import sys
 import traceback
 import warnings
@@ -10,10 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from iokr._system.files import lock_file, locked, refuse_link, remove_unfinished
 from iokr._system.text import printable
 from iokr.cli.signals import INTERRUPTED
 
@@ -47,7 +50,6 @@ __all__ = [
 ]
 
 
-_SOON = 5.0  # seconds of remaining time that are too few to be shown
 _OFTEN = 5.0  # seconds between two lines of one stage
 
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Folder for the results.")]
@@ -189,8 +191,6 @@ def show_version(wanted: bool) -> None:
 
 def command_line() -> str:
     """The command line, as typed."""
-    import shlex
-
     return shlex.join(["iokr", *sys.argv[1:]])
 
 
@@ -232,36 +232,19 @@ def _rich_bar() -> "Iterator[Progress]":
 
 
 def _plain_lines() -> "Progress":
-    """A line for every stage ("stage: detail"), and one every few seconds within it, with the remaining time."""
-    from time import monotonic
-
-    stage = last = ""
-    since = shown = monotonic()
-    first = of = 0
+    """A line for every stage ("stage: detail"), and one every few seconds within it."""
+    stage = ""
+    shown = monotonic()
 
     def progress(done: int, total: int, what: str) -> None:
-        nonlocal stage, last, since, shown, first, of
-        now = monotonic()
-        if total != of or done < first:  # a new stretch of work
-            since = now
-            first = done
-            of = total
-        begun = what.partition(": ")[0] != stage
-        if begun or (what != last and now - shown > _OFTEN):
-            say(f"{what} ({done} of {total}{_time_left(now - since, done - first, total - done)})")
-            stage = what.partition(": ")[0]
-            last = what
-            shown = now
+        nonlocal stage, shown
+        begun = what.partition(": ")[0]
+        if begun != stage or monotonic() - shown > _OFTEN:
+            say(f"{what} ({done} of {total})")
+            stage = begun
+            shown = monotonic()
 
     return progress
-
-
-def _time_left(seconds: float, done: int, left: int) -> str:
-    """The remaining time, if it can be estimated and is more than a few seconds."""
-    wait = seconds * left / done if done > 0 else 0.0
-    if wait < _SOON:
-        return ""
-    return f", about {wait / 60:.0f} min left" if wait >= 90 else f", about {wait:.0f} s left"
 
 
 def print_tables(tables: "Sequence[Table]", format: str | None = None, *, spreadsheet_safe: bool = False) -> None:
@@ -318,14 +301,12 @@ def _aligned(table: "Table") -> str:
 @contextmanager
 def new_file(path: Path, *others: Path, force: bool, inputs: Sequence[Path] = ()) -> Iterator[None]:
     """Check that a file, and others next to it, can be written; lock it, and remove what killed runs have left."""
-    from iokr._system.files import lock_file, locked, remove_unfinished
-
     files = (path, *others)
     for file in files:
         _check_new(file, force, inputs)
     busy = f"{path} is being written by another run; wait for it, or choose another file with -o."
     with locked(lock_file(path), busy):
-        for file in (path, *others):
+        for file in files:
             _check_new(file, force, inputs)  # again, now that the file is locked
             remove_unfinished(file)
         yield
@@ -333,8 +314,6 @@ def new_file(path: Path, *others: Path, force: bool, inputs: Sequence[Path] = ()
 
 def _check_new(path: Path, force: bool, inputs: Sequence[Path]) -> None:
     """Raise if a file cannot be written: a link, a folder, an input of the command, or existing without `force`."""
-    from iokr._system.files import refuse_link
-
     refuse_link(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; -o must be a file.")
@@ -348,7 +327,7 @@ def _check_new(path: Path, force: bool, inputs: Sequence[Path]) -> None:
 
 def perform(
     context: typer.Context, run: "Callable[[Progress], Report]", folder: Path | None, *, more: Sequence[str] = ()
-) -> None:
+) -> "Report":
     """Run with a progress bar, print the tables, and write the folder of the run, which is checked before the work.
 
     --force, --format, --quiet and --verbose are read from the context; `more` are files of the folder in addition to
@@ -381,6 +360,7 @@ def perform(
     if paths:
         *data, page = paths
         say(f"\nwrote {', '.join(path.name for path in data)} and the page {page}", quiet=options["quiet"])
+    return report
 
 
 def _report_in_options(report: "Report", context: typer.Context) -> "Report":

@@ -206,6 +206,14 @@ def test_the_network_has_known_and_predicted_links(network, result):
     assert graph.nodes["n0"]["labeled"] and not graph.nodes["n59"]["labeled"]
 
 
+def test_a_report_overwrites_an_earlier_one_with_force_only(result, tmp_path):
+    report = result.report(tmp_path / "out")
+    assert repr(report).startswith("Report('Predicted links', ") and len(repr(report)) < 60
+    with pytest.raises(FileExistsError, match="overwrite it with `force`"):
+        result.report(tmp_path / "out")
+    assert result.report(tmp_path / "out", force=True).title == report.title
+
+
 def test_the_report_writes_what_the_command_writes(result, tmp_path):
     report = result.report(tmp_path / "out")
     names = {path.name for path in (tmp_path / "out").iterdir()}
@@ -238,7 +246,7 @@ def test_partners_of_nodes_and_pairs_between_lists(model):
     assert {frozenset(pair) for pair in zip(between.source, between.target, strict=True)} <= {
         frozenset(pair) for pair in (("n1", "n2"), ("n1", "n41"), ("n41", "n2"))
     }
-    with pytest.raises(ValueError, match=r"`partners_of`: there is no node 'N3'; did you mean 'n3'"):
+    with pytest.raises(ValueError, match=r"`partners_of`: 'N3' is not a node of the network; did you mean 'n3'"):
         links.predict(model, partners_of=["N3"])
     with pytest.raises(ValueError, match="`partners_of` or `between`, not both"):
         links.predict(model, partners_of=["n3"], between=(["n1"], ["n2"]))

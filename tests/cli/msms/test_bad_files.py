@@ -370,7 +370,11 @@ def test_libraries_without_a_model(made, tmp_path, options, message):
         ("spectrum_id\tinchikey14\tscore\nS1\tA\t1\n", "spectrum_id\tsmiles\nS1\tC1CC\n", "truth.tsv line 2"),
         ("spectrum_id\tinchikey14\tscore\nS1\tA\t1\n", "id\tsmiles\nS1\tC\n", "truth.tsv line 2: needs columns"),
         ("name\tscore\nS1\t1\n", "spectrum_id\tsmiles\nS1\tC\n", "results.tsv line 2: needs a column spectrum_id"),
-        ("spectrum_id\tinchikey14\tscore\nS9\tA\t1\n", "spectrum_id\tsmiles\nS1\tC\n", "none of its 1 spectrum ids"),
+        (
+            "spectrum_id\tinchikey14\tscore\nS9\tA\t1\n",
+            "spectrum_id\tsmiles\nS1\tC\n",
+            "its 1 spectrum ids do not occur",
+        ),
         ("spectrum_id\tscore\nS1\t1\n", "spectrum_id\tsmiles\nS1\tC\n", "results.tsv line 2: needs columns"),
         ("spectrum_id\tsmiles\nS1\tC\n", "spectrum_id\tsmiles\nS1\tC\n", "results.tsv line 2: needs a column score"),
     ],

@@ -116,8 +116,13 @@ class LinkScores:
         title = f"Accuracy on held-out links, mean ± standard deviation over {self.folds} folds"
         return Table(title, rows, ours=("AUC-ROC %",))
 
-    def report(self, folder: Path | str | None = None, *, spreadsheet_safe: bool = False) -> Report:
-        """A page with tables and curves; written to `folder` with all files, where one is given."""
+    def report(
+        self, folder: Path | str | None = None, *, force: bool = False, spreadsheet_safe: bool = False
+    ) -> Report:
+        """A page with tables and curves, with all files in `folder` where one is given.
+
+        Files of an earlier run are overwritten with `force` only.
+        """
         network = self.network
         table = self.summary_table()
         styles = dict(zip(network.kinds_of_pairs, _STYLES_ACROSS, strict=True)) if network.across else _STYLES
@@ -139,7 +144,7 @@ class LinkScores:
             },
         )
         if folder is not None:
-            write_run(found, Path(folder), spreadsheet_safe=spreadsheet_safe)
+            write_run(found, Path(folder), force=force, spreadsheet_safe=spreadsheet_safe)
         return found
 
     def _summary(self, table: Table) -> str:

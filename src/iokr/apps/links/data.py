@@ -44,7 +44,7 @@ class LinkData:
     comments : int
         Comment lines that were skipped.
     layout, missing :
-        How the tables of nodes were read; nodes that come later are read in the same way.
+        How the tables of nodes were read; those of new nodes are read in the same way.
     labeled_by : str
         Where labelled nodes come from: "edges", "all", or "list".
     by_position : bool

@@ -1,4 +1,4 @@
-"""Features of nodes: scaling, a kernel for every view, and the same for nodes that come later."""
+"""Features of nodes: scaling, a kernel for every view, and the same for new nodes."""
 
 from __future__ import annotations
 
@@ -131,12 +131,12 @@ class Scaling:
         return np.asarray((X / self.size - self.mean) / self.deviation / self.length)
 
 
-# ------------------------------------------------------------------------------------------------ nodes that come later
+# ------------------------------------------------------------------------------------------------------------ new nodes
 
 
 @dataclass(frozen=True)
 class FeatureFormat:
-    """How the tables of a kind of nodes are read and scaled, so that nodes that come later get the same features."""
+    """How the tables of a kind of nodes are read and scaled, so that new nodes get the same features."""
 
     columns: tuple[str, ...]
     views: tuple[tuple[str, tuple[str, ...]], ...]  # tables, with the names of their columns there
@@ -268,9 +268,7 @@ def with_later(
         raise ValueError("The model has one kind of nodes; leave `partners` out.")
     given = [("nodes", nodes, ids), ("partners", partners, None)][: len(sides)]
     if not model.formats and nodes is not None:
-        raise ValueError(
-            "The model was fitted to kernel matrices: nodes that come later have no place in them; leave `nodes` out."
-        )
+        raise ValueError("The model was fitted to kernel matrices: new nodes have no rows in them; leave `nodes` out.")
     later: list[LaterNodes | None] = []
     fresh = []
     for side, form, (argument, tables, own_ids) in zip(sides, model.formats or [None], given, strict=True):

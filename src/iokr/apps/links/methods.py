@@ -255,17 +255,13 @@ def compare(
         k = split.fold
         in_fold = stage(progress, f"fold {k + 1} of {FOLDS}", k / FOLDS, (k + 1) / FOLDS)
         for fitted in fit_methods(methods, models, part, progress=in_fold):
-            rankings = [part[1:] for part in split.held_out(_in_units(fitted, split.train))]
+            S = fitted.decision_function()
+            S = S / root_mean_square(S[np.ix_(split.train, split.train)])  # folds can be compared
+            rankings = [part[1:] for part in split.held_out(S)]
             truth, scores = (np.concatenate(part) for part in zip(*rankings, strict=True))
             pairs[fitted.method].append((truth, scores))
     found = [HeldOut.of(method, folds) for method, folds in pairs.items()]
     return sorted(found, key=lambda one: float(score_of(scoring, one.areas.mean(axis=0))), reverse=True)
-
-
-def _in_units(fitted: FittedMethod, known: NDArray[np.int64]) -> Matrix:
-    """Scores of all pairs, those between the known nodes with a root mean square of 1."""
-    S = fitted.decision_function()
-    return np.asarray(S / root_mean_square(S[np.ix_(known, known)]))
 
 
 def comparison_table(held_out: Sequence[HeldOut], n: int, n_labeled: int, scoring: str) -> Table:

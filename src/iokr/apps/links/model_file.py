@@ -55,9 +55,26 @@ def save(model: LinkModel, path: Path | str, *, provenance: Mapping[str, Any] | 
     True
     """
     if not model.formats:
-        raise ValueError("A model of kernel matrices cannot be saved: nodes that come later would have no features.")
+        raise ValueError("A model of kernel matrices cannot be saved: new nodes would have no features.")
     sides = [{"ids": side.ids, **form.state()} for side, form in zip(model.nodes.sides, model.formats, strict=True)]
-    state = _state_across(model, sides) if model.nodes.across else _state(model, sides[0])
+    if model.nodes.across:
+        state = {
+            "kinds": list(model.nodes.kinds),
+            "sides": [state | {"X": side.X} for state, side in zip(sides, model.nodes.sides, strict=True)],
+            "logistic": list(model.logistic or ()),
+            "evaluated": _table_state(model.comparison_table),
+        }
+    else:
+        state = {
+            "method": model.method,
+            **sides[0],
+            "labeled": model.nodes.labeled,
+            "links": model.nodes.links,
+            # the pairs that calibrate probabilities: those of the best method alone
+            "evaluated": [one.state(pairs=one is model.held_out[0]) for one in model.held_out],
+            "n_evaluated": model.n_compared,
+            "scoring": model.scoring,
+        }
     files.save(
         model.estimator,
         path,
@@ -77,29 +94,6 @@ def save(model: LinkModel, path: Path | str, *, provenance: Mapping[str, Any] | 
             "words": model.description,
         },
     )
-
-
-def _state(model: LinkModel, side: dict[str, Any]) -> dict[str, Any]:
-    """Of one kind of nodes; the pairs that calibrate probabilities are those of the best method alone."""
-    return {
-        "method": model.method,
-        **side,
-        "labeled": model.nodes.labeled,
-        "links": model.nodes.links,
-        "evaluated": [one.state(pairs=one is model.held_out[0]) for one in model.held_out],
-        "n_evaluated": model.n_compared,
-        "scoring": model.scoring,
-    }
-
-
-def _state_across(model: LinkModel, sides: list[dict[str, Any]]) -> dict[str, Any]:
-    """Of two kinds of nodes."""
-    return {
-        "kinds": list(model.nodes.kinds),
-        "sides": [state | {"X": side.X} for state, side in zip(sides, model.nodes.sides, strict=True)],
-        "logistic": list(model.logistic or ()),
-        "evaluated": _table_state(model.comparison_table),
-    }
 
 
 def _name(model: LinkModel) -> str:
@@ -160,7 +154,10 @@ def _from_state(estimator: Any, state: Mapping[str, Any]) -> LinkModel:
     labeled = np.asarray(state["labeled"])
     _, model, _ = parts_of(method, estimator)[0]
     X = to_numpy(model.nodes_)
-    links = csr_array(state["links"]) if "links" in state else _links_between(model.network_.graph, labeled, len(X))
+    links = state.get("links")
+    if links is None:  # a file of the first version: the graph of the labelled nodes alone
+        ends = model.network_.graph.tocoo()
+        links = csr_array((ends.data, (labeled[ends.row], labeled[ends.col])), shape=(len(X), len(X)))
     held_out = tuple(HeldOut.from_state(one) for one in state.get("evaluated", ()))
     threshold = state.get("threshold")
     n_compared = state.get("n_evaluated", 0)
@@ -169,7 +166,7 @@ def _from_state(estimator: Any, state: Mapping[str, Any]) -> LinkModel:
     return LinkModel(
         method,
         estimator,
-        ModelNodes((Side("node", np.asarray(state["ids"]), X),), links, labeled),
+        ModelNodes((Side("node", np.asarray(state["ids"]), X),), csr_array(links), labeled),
         (FeatureFormat.from_state(dict(state)),),
         threshold=float(estimator.best_threshold() if threshold is None else threshold),
         scoring=scoring,
@@ -180,12 +177,6 @@ def _from_state(estimator: Any, state: Mapping[str, Any]) -> LinkModel:
         n_compared=n_compared,
         caveat=caveat if "evaluated" in state else _UNEVALUATED,
     )
-
-
-def _links_between(graph: Any, labeled: np.ndarray, N: int) -> csr_array:
-    """The links of a file that has those between labelled nodes alone."""
-    ends = graph.tocoo()
-    return csr_array((ends.data, (labeled[ends.row], labeled[ends.col])), shape=(N, N))
 
 
 def _from_state_across(estimator: Any, state: Mapping[str, Any]) -> LinkModel:

@@ -1,4 +1,4 @@
-"""The nodes that a model scores: those of training, and those that came later."""
+"""The nodes that a model scores: those of training, and new ones."""
 
 from __future__ import annotations
 
@@ -83,12 +83,12 @@ class ModelNodes:
 
     @property
     def n_later(self) -> int:
-        """The number of nodes that came later."""
+        """The number of new nodes."""
         return sum(side.n_later for side in self.sides)
 
     @property
     def is_later(self) -> NDArray[np.bool_]:
-        """Which nodes came later."""
+        """Which nodes are new."""
         return np.concatenate([np.arange(len(side.ids)) >= side.n_fitted for side in self.sides])
 
     @cached_property
@@ -105,7 +105,7 @@ class ModelNodes:
         return csr_array(block_array(blocks))
 
     def with_later(self, later: Iterable[tuple[NDArray[np.str_], Any]]) -> ModelNodes:
-        """The same nodes, and for each kind (ids, X) of nodes that came later."""
+        """The same nodes, and for each kind (ids, X) of new nodes."""
         sides = (side.with_later(ids, X) for side, (ids, X) in zip(self.sides, later, strict=True))
         return replace(self, sides=tuple(sides))
 
@@ -126,7 +126,9 @@ class ModelNodes:
         at = pd.Index(self.ids).get_indexer(list(names))
         for name, number in zip(names, at, strict=True):
             if number < 0:
-                raise ValueError(f"{where}: there is no node {name!r:.60}; {_near(name, self.ids.tolist())}")
+                raise ValueError(
+                    f"{where}: {name!r:.60} is not a node of the network; {_near(name, self.ids.tolist())}"
+                )
         return np.array(pd.unique(at), dtype=np.int64)
 
 
@@ -136,7 +138,7 @@ def _near(unknown: str, names: Sequence[str]) -> str:
     near = sorted(near, key=lambda name: abs(len(name) - len(unknown))) or get_close_matches(unknown, names)
     if near:
         return f"did you mean {', '.join(map(repr, near[:3]))}?"
-    return f"the nodes are like {names[0]!r}."
+    return f"ids look like {names[0]!r}."
 
 
 # ----------------------------------------------------------------------------------------------------- which are ranked

@@ -39,7 +39,7 @@ class LinkResult:
     ----------
     model : LinkModel
     nodes : ModelNodes
-        The nodes of the model, and those that came later.
+        The nodes of the model, and new ones.
     pairs : ndarray of shape (k, 2)
         The numbers of source and target among `nodes`.
     table : DataFrame
@@ -93,11 +93,16 @@ class LinkResult:
         graph.add_edges_from(found.links)
         return graph
 
-    def report(self, folder: Path | str | None = None, *, spreadsheet_safe: bool = False) -> Report:
-        """A page with tables, the network and evidence; written to `folder` with all files, where one is given."""
+    def report(
+        self, folder: Path | str | None = None, *, force: bool = False, spreadsheet_safe: bool = False
+    ) -> Report:
+        """A page with tables, the network and evidence, with all files in `folder` where one is given.
+
+        Files of an earlier run are overwritten with `force` only.
+        """
         found = prediction_report(self, spreadsheet_safe=spreadsheet_safe)
         if folder is not None:
-            write_run(found, Path(folder), spreadsheet_safe=spreadsheet_safe)
+            write_run(found, Path(folder), force=force, spreadsheet_safe=spreadsheet_safe)
         return found
 
 
@@ -121,7 +126,7 @@ def predict(
     source : LinkData or LinkModel
         A network, to which a model is fitted, or a fitted model.
     nodes, partners : like those of `read`, optional
-        For a fitted model: nodes that come later, of each kind; their features are scaled and checked as at training.
+        For a fitted model: new nodes of each kind; their features are scaled and checked as at training.
         Only pairs with a node that the model does not know are ranked.
     ids : path or sequence of str, optional
         Ids of the rows of `nodes`, where these have none.

@@ -222,7 +222,7 @@ def _by_column(table: FileTable, nodes: Nodes) -> tuple[Nodes, Nodes, list[Rejec
         if not there.any():
             raise ValueError(
                 f"{table.name}: no node of its {side} column has features; it begins with "
-                f"{' '.join(table.text[0])!r:.60}, the nodes are like {ids[0]!r}."
+                f"{' '.join(table.text[0])!r:.60}, and ids of nodes look like {ids[0]!r}."
             )
     neither = nodes.ids[~(where["first"] | where["second"])].tolist()
     why = ("in neither column", "left out", "its kind is not known")
@@ -242,8 +242,8 @@ def _links_across(table: FileTable, rows: Nodes, columns: Nodes) -> tuple[csr_ar
     links, rejections = links_between(table, table.text, at, (*rows.rejections, *columns.rejections), n)
     if not links:
         raise ValueError(
-            f"{table.name}: none of its {len(table.text)} rows joins a node like {names[0]!r} and a partner like "
-            f"{names[n]!r}; it begins with {' '.join(table.text[0])!r:.60}."
+            f"{table.name}: no link between a node such as {names[0]!r} and a partner such as {names[n]!r} "
+            f"in its {len(table.text)} rows; it begins with {' '.join(table.text[0])!r:.60}."
         )
     shape = (n, len(columns.ids))
     if len(links) == n * shape[1]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ from iokr._system.lines import append_line, aside, read_lines, sound_record
 from iokr.files import fingerprint
 
 __all__ = ["Checkpoint"]
+
+
+_RECORD = partial(sound_record, key=str, name=str, value=(dict, list, str, int, float))  # None if a line is damaged
 
 
 class Checkpoint:
@@ -62,7 +66,7 @@ class Checkpoint:
         refuse_link(self.path.parent)
         refuse_link(self.path)
         if self.path.is_file():
-            for _, record in read_lines(self.path, _record, self.path):
+            for _, record in read_lines(self.path, _RECORD, self.path):
                 if record["key"] == self.key:
                     self.parts[record["name"]] = record["value"]
 
@@ -82,8 +86,3 @@ class Checkpoint:
         folder = self.path.parent
         if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
-
-
-def _record(line: bytes) -> dict[str, Any] | None:
-    """A line of the file as {"key": ..., "name": ..., "value": ...}; None if it is damaged."""
-    return sound_record(line, key=str, name=str, value=(dict, list, str, int, float))

@@ -17,15 +17,14 @@ from iokr.apps.msms.baselines import BitwiseRidge, LibrarySearch, mass_nearness
 from iokr.apps.msms.checkpoint import Checkpoint
 from iokr.apps.msms.evaluation_result import EvaluationResult
 from iokr.apps.msms.folds import Baselines, Confidence, OutOfFold, Scores, fold_numbers, out_of_fold
-from iokr.apps.msms.inputs import check_given
+from iokr.apps.msms.inputs import check_given, run_info
 from iokr.apps.msms.library import KnownGram, Library, check_options, read_library
-from iokr.apps.msms.page import figures, frame_of, rounded, write_report
+from iokr.apps.msms.page import figures, rounded, write_report
 from iokr.apps.readers.records import name_of, named_rows
-from iokr.apps.report import Progress, Report, Table, run_info, silent
+from iokr.apps.report import Progress, Report, Table, silent
 from iokr.chem.similarities import cosine, modified_cosine
 from iokr.chem.structures.molecules import BadMolecule, Molecule
 from iokr.data.candidates import CandidateSets
-from iokr.estimators.identification.confidence import mean_rank
 from iokr.estimators.identification.model import METHODS
 
 __all__ = ["TableEvaluation", "evaluate", "evaluate_table"]
@@ -162,7 +161,7 @@ def evaluate(
         )
         done += len(numbers)
     calibration = {group: Confidence(scores, library.identities, method) for group, scores in found.items()}
-    info = run_info(seed=seed, seconds=perf_counter() - start, files=library.paths)
+    info = run_info(start, library.paths, seed)
     return EvaluationResult(library, found, calibration, delta, seed, info)
 
 
@@ -225,7 +224,7 @@ class TableEvaluation:
     @property
     def queries(self) -> pd.DataFrame:
         """A row for each spectrum with the rank of its truth."""
-        return frame_of([{"spectrum_id": name, "rank": rank} for name, rank in zip(self.ids, self.ranks, strict=True)])
+        return pd.DataFrame({"spectrum_id": self.ids, "rank": self.ranks})
 
     def page(self) -> Report:
         """The report of a run."""
@@ -267,64 +266,58 @@ def evaluate_table(results: Any, truth: Any) -> TableEvaluation:
     results = Path(results) if isinstance(results, str) else results
     truth = Path(truth) if isinstance(truth, str) else truth
     known = _truths(truth)
-    ranked = _ranked(results)
-    if not set(known) & set(ranked):
-        raise ValueError(f"{name_of(truth)}: none of its {len(known)} spectrum ids is in {name_of(results)}.")
-    ranks = []
-    for name, identity in known.items():
-        scores, identities = ranked.get(name, ([], []))
-        rank = np.inf
-        if identity in identities:
-            rank = mean_rank(np.array(scores), identities.index(identity))
-        ranks.append(rank)
+    ranked = pd.DataFrame(_ranked(results), columns=["spectrum_id", "score", "molecule"])
+    if not ranked["spectrum_id"].isin(list(known)).any():
+        raise ValueError(f"{name_of(truth)}: its {len(known)} spectrum ids do not occur in {name_of(results)}.")
+    ranked["rank"] = ranked.groupby("spectrum_id")["score"].rank(ascending=False)
+    ranks = ranked.drop_duplicates(["spectrum_id", "molecule"]).set_index(["spectrum_id", "molecule"])["rank"]
+    ranks = ranks.reindex(pd.MultiIndex.from_tuples(list(known.items()))).fillna(np.inf)
     files = [path for path in (results, truth) if isinstance(path, Path)]
-    info = run_info(seconds=perf_counter() - start, files=files)
-    return TableEvaluation(list(known), np.array(ranks), info)
+    info = run_info(start, files)
+    return TableEvaluation(list(known), ranks.to_numpy(), info)
 
 
 def _truths(source: Any) -> dict[str, str]:
     """The molecule of each spectrum."""
-    found: dict[str, str] = {}
+    found = {}
     for line, row in named_rows(source):
+        where = f"{name_of(source)} line {line}"
         if "spectrum_id" not in row:
-            raise ValueError(f"{name_of(source)} line {line}: {_NEEDED}.")
-        found[str(row["spectrum_id"])] = _identity(row, source, line)
+            raise ValueError(f"{where}: {_NEEDED}.")
+        found[str(row["spectrum_id"])] = _identity(row, where)
     return found
 
 
-def _ranked(source: Any) -> dict[str, tuple[list[float], list[str]]]:
-    """(scores, molecules) of the candidates of each spectrum; spectra without ranked candidates are left out."""
-    found: dict[str, tuple[list[float], list[str]]] = {}
+def _ranked(source: Any) -> list[tuple[str, float, str]]:
+    """(spectrum, score, molecule) of each candidate; spectra without ranked candidates are left out."""
+    found = []
     for line, row in named_rows(source):
+        where = f"{name_of(source)} line {line}"
         name = str(row.get("spectrum_id") or row.get("mappingfeatureid") or "")
         if not name:
-            raise ValueError(f"{name_of(source)} line {line}: needs a column spectrum_id.")
+            raise ValueError(f"{where}: needs a column spectrum_id.")
         if str(row.get("status", "ok")) == "ok":
-            scores, identities = found.setdefault(name, ([], []))
-            scores.append(_score(row, source, line))
-            identities.append(_identity(row, source, line))
+            found.append((name, _score(row, where), _identity(row, where)))
     return found
 
 
-def _score(row: dict[str, Any], source: Any, line: int) -> float:
+def _score(row: dict[str, Any], where: str) -> float:
     if "score" not in row:
-        raise ValueError(f"{name_of(source)} line {line}: needs a column score.")
+        raise ValueError(f"{where}: needs a column score.")
     try:
         return float(row["score"])
     except ValueError:
-        raise ValueError(
-            f"{name_of(source)} line {line}: `score` must be a number, got {row['score']!r:.40}."
-        ) from None
+        raise ValueError(f"{where}: `score` must be a number, got {row['score']!r:.40}.") from None
 
 
-def _identity(row: dict[str, Any], source: Any, line: int) -> str:
+def _identity(row: dict[str, Any], where: str) -> str:
     """The first block of the InChIKey, as the row has it or from its SMILES."""
     key = str(row.get("inchikey14") or row.get("inchikey2d") or row.get("inchikey") or "")[:14]
     if key:
         return key
     if "smiles" not in row:
-        raise ValueError(f"{name_of(source)} line {line}: {_NEEDED}.")
+        raise ValueError(f"{where}: {_NEEDED}.")
     try:
         return Molecule(str(row["smiles"])).identity
     except BadMolecule as error:
-        raise ValueError(f"{name_of(source)} line {line}: {error}") from None
+        raise ValueError(f"{where}: {error}") from None

@@ -285,8 +285,7 @@ class EvaluationResult:
         drawn = []
         for k in worst:
             i = int(found.rows[k])
-            others = np.flatnonzero(found.fold != found.fold[i])
-            near = int(others[np.argmax(K[i, others])])
+            near = int(np.argmax(np.where(found.fold != found.fold[i], K[i, : len(found.fold)], -np.inf)))
             drawn.append(
                 Card(
                     library.files.ids[i],
@@ -322,12 +321,11 @@ class EvaluationResult:
 
 def _interval(hits: NDArray[Any], names: list[str], seed: int) -> str:
     """A 95 % bootstrap interval over molecules."""
-    number = {name: k for k, name in enumerate(dict.fromkeys(names))}
-    owner = np.array([number[name] for name in names])
+    owner, molecules = pd.factorize(np.array(names))
     sums = np.bincount(owner, hits)
     counts = np.bincount(owner)
     rng = np.random.default_rng((seed, 95))
-    drawn = rng.integers(len(number), size=(_DRAWS, len(number)))
+    drawn = rng.integers(len(molecules), size=(_DRAWS, len(molecules)))
     means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
     low, high = np.percentile(100 * means, [2.5, 97.5])
     return f"{low:.1f} to {high:.1f}"

@@ -251,11 +251,9 @@ def _likeness(candidates: CandidateSets, scores: Sequence[NDArray[Any]], truth: 
     """The Tanimoto similarity of each query's first candidate to the truth."""
     found = []
     for rows, f, t in zip(candidates.sets, scores, truth, strict=True):
-        first = np.asarray(rows[int(np.argmax(f))]) > 0
-        true = np.asarray(rows[t]) > 0
-        shared = (first & true).sum()
-        either = (first | true).sum()
-        found.append(round(float(shared / max(either, 1)), 4))
+        first = int(np.argmax(f))
+        similar = np.asarray(Tanimoto()(rows[[first]], rows[[t]]))
+        found.append(round(float(similar[0, 0]), 4))
     return found
 
 

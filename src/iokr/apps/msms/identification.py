@@ -15,11 +15,19 @@ from iokr._validation.arguments import check_integer
 from iokr.apps.msms.baselines import LibrarySearch
 from iokr.apps.msms.checkpoint import Checkpoint
 from iokr.apps.msms.identification_result import BEST, MANY, IdentificationResult
-from iokr.apps.msms.inputs import CandidateLists, Structures, as_spectra, check_given, peaks_of, read_candidate_lists
+from iokr.apps.msms.inputs import (
+    CandidateLists,
+    Structures,
+    as_spectra,
+    check_given,
+    peaks_of,
+    read_candidate_lists,
+    run_info,
+)
 from iokr.apps.msms.library import check_options
 from iokr.apps.msms.model import SpectraModel, load
 from iokr.apps.readers.spectra_files import SpectraFiles
-from iokr.apps.report import Progress, run_info, silent
+from iokr.apps.report import Progress, silent
 from iokr.chem.similarities import modified_cosine
 from iokr.data.candidates import CandidateSets
 from iokr.estimators.identification.confidence import in_set, probabilities
@@ -121,7 +129,7 @@ def identify(
     paths = [*files.paths, *lists.paths]
     if model.path is not None:
         paths.append(model.path)
-    info = run_info(seconds=perf_counter() - start, files=paths)
+    info = run_info(start, paths)
     return IdentificationResult(model, files, lists, answers.parts, delta, ranker.reranks, info)
 
 

@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
+from iokr.apps import report
 from iokr.apps.readers.candidate_files import Candidate, read_candidates
 from iokr.apps.readers.molecule_files import MoleculeTable, read_database
 from iokr.apps.readers.records import Rejected, name_of
@@ -23,7 +25,7 @@ from iokr.chem.formulas import parse_formula, write_formula
 from iokr.chem.spectra import MassSpectra
 from iokr.chem.structures.fingerprints import Fingerprints
 from iokr.chem.structures.known import KnownMolecules
-from iokr.chem.structures.molecules import structure_text
+from iokr.chem.structures.molecules import rdkit_version, structure_text
 from iokr.data.bits import Bits
 from iokr.data.candidates import CandidateSets
 
@@ -38,6 +40,7 @@ __all__ = [
     "peaks_of",
     "read_candidate_lists",
     "read_spectra",
+    "run_info",
 ]
 
 
@@ -98,19 +101,16 @@ def read_spectra(
     (MassSpectra(1 spectra, 3 peaks), ['too few peaks'])
     """
     if structures is not None:
-        spectra = _with_structures(chem_spectra.read_spectra(spectra), structures)
+        found = chem_spectra.read_spectra(spectra)
+        if len(structures) != len(found):
+            raise ValueError(f"`structures` has {len(structures)} entries for {len(found)} spectra; give one each.")
+        metadata = [
+            {**known, "smiles": structure_text(structure)}
+            for known, structure in zip(found.metadata, structures, strict=True)
+        ]
+        spectra = MassSpectra(found.mz, found.intensity, found.indptr, found.precursor_mz, metadata)
     cleaning = Cleaning(min_intensity=min_intensity, min_peaks=min_peaks)
     return read_spectra_files(spectra, cleaning=cleaning, ion_mode=ion_mode, annotations=annotations)
-
-
-def _with_structures(spectra: MassSpectra, structures: Sequence[Any]) -> MassSpectra:
-    if len(structures) != len(spectra):
-        raise ValueError(f"`structures` has {len(structures)} entries for {len(spectra)} spectra; give one each.")
-    metadata = [
-        {**known, "smiles": structure_text(structure)}
-        for known, structure in zip(spectra.metadata, structures, strict=True)
-    ]
-    return MassSpectra(spectra.mz, spectra.intensity, spectra.indptr, spectra.precursor_mz, metadata)
 
 
 def as_spectra(spectra: Any) -> SpectraFiles:
@@ -118,6 +118,13 @@ def as_spectra(spectra: Any) -> SpectraFiles:
     if isinstance(spectra, SpectraFiles):
         return spectra
     return read_spectra(spectra)
+
+
+def run_info(start: float, files: Sequence[Path], seed: int | None = None) -> dict[str, Any]:
+    """As for every run that began at `start`, and the version of RDKit."""
+    info = report.run_info(seed=seed, seconds=perf_counter() - start, files=files)
+    info["versions"]["rdkit"] = rdkit_version()
+    return info
 
 
 def peaks_of(files: SpectraFiles) -> dict[str, Any]:

@@ -209,7 +209,12 @@ def read_library(
     progress(0, 1, "reading spectra and structures")
     structures = Structures(fingerprints, cache)
     files, molecules = read_structures(as_spectra(spectra), structures.known)
-    _check_size(len({molecule.identity for molecule in molecules}), folds)
+    n_molecules = len({molecule.identity for molecule in molecules})
+    if n_molecules < 2 * max(folds, 1):
+        raise ValueError(
+            f"The library has {n_molecules} molecules with a usable spectrum; at least two molecules for each fold are "
+            f"needed, {2 * max(folds, 1)}."
+        )
     bits = structures.bits([molecule.smiles for molecule in molecules])
     blocks = files.spectra
     others = None
@@ -229,15 +234,6 @@ def read_library(
     )
 
 
-def _check_size(n_molecules: int, folds: int) -> None:
-    needed = 2 * max(folds, 1)
-    if n_molecules < needed:
-        raise ValueError(
-            f"The library has {n_molecules} molecules with a usable spectrum; at least two molecules for each fold are "
-            f"needed, {needed}."
-        )
-
-
 def _read_unlabeled(unlabeled: Any, library: SpectraFiles) -> SpectraFiles:
     """Spectra without structures, cleaned as the library is, of its ion mode."""
     if isinstance(unlabeled, SpectraFiles):
@@ -245,7 +241,7 @@ def _read_unlabeled(unlabeled: Any, library: SpectraFiles) -> SpectraFiles:
     else:
         found = read_spectra_files(unlabeled, cleaning=library.cleaning, ion_mode=library.ion_mode)
     if not len(found.spectra):
-        raise ValueError(f"`unlabeled`: none of its {found.n_read} spectra can be used.")
+        raise ValueError(f"`unlabeled`: no usable spectrum among {found.n_read}.")
     if found.ion_mode and library.ion_mode and found.ion_mode != library.ion_mode:
         raise ValueError(
             f"`unlabeled`: spectra of {found.ion_mode} ion mode, and the library is of {library.ion_mode}."

@@ -11,12 +11,11 @@ import numpy as np
 from iokr._validation.arguments import check_integer
 from iokr.apps.msms.checkpoint import Checkpoint
 from iokr.apps.msms.folds import OutOfFold, fold_numbers, held_out_groups, out_of_fold
-from iokr.apps.msms.inputs import input_table
+from iokr.apps.msms.inputs import input_table, run_info
 from iokr.apps.msms.library import Library, check_options, read_library
 from iokr.apps.msms.model import SpectraModel
 from iokr.apps.msms.page import figures, rejected_frame, table_file
-from iokr.apps.report import Progress, Report, Table, run_info, silent
-from iokr.chem.structures.molecules import rdkit_version
+from iokr.apps.report import Progress, Report, Table, silent
 from iokr.estimators.identification.model import Identification
 
 __all__ = ["train"]
@@ -157,7 +156,7 @@ def train(
         facts = {"kind": calibration, **_calibrate(identification, held_out, library.identities)}
     else:
         identification = library.fit(rows)
-    info = run_info(seed=seed, seconds=perf_counter() - start, files=library.paths)
+    info = run_info(start, library.paths, seed)
     model = SpectraModel(
         identification=identification,
         spectra=library.files.spectra[rows],
@@ -175,7 +174,7 @@ def train(
             "date": info["date"],
             "files": info["data"],
             "model": library.note,
-            "rdkit": rdkit_version(),
+            "rdkit": info["versions"]["rdkit"],
         },
     )
     return replace(model, training=_report(model, library).with_info(info))

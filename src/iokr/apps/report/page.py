@@ -70,6 +70,9 @@ class Report:
     info: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str | bytes] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return f"Report({self.title!r}, {len(self.items)} parts)"
+
     @property
     def tables(self) -> list[Table]:
         """The tables, in order, with the first rows of a `LiveTable`."""

@@ -20,7 +20,7 @@ __all__ = ["CELLS", "check_folder", "run_info", "usable_cores", "versions", "wri
 
 CELLS = "cells.jsonl"  # finished results of a study, to which a resumed run appends
 _RUN = "run.json"
-_PACKAGES = ("iokr", "numpy", "scipy", "scikit-learn", "pandas", "array-api-compat", "matplotlib", "torch", "rdkit")
+_PACKAGES = ("iokr", "numpy", "scipy", "scikit-learn", "pandas", "array-api-compat", "matplotlib", "torch")
 
 
 def run_info(*, seed: int | None = None, seconds: float | None = None, files: Sequence[Path] = ()) -> dict[str, Any]:
