@@ -306,7 +306,7 @@ def test_bad_databases(made, tmp_path, kind):
 
 
 def _other_format(data):
-    return data.replace(b'\\"format\\":1', b'\\"format\\":3')
+    return data.replace(b'\\"format\\":2', b'\\"format\\":3')
 
 
 def _other_array(data):
