@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, array_namespace, asarray_like, is_sparse, to_numpy
-from iokr._component import short_repr
+from iokr._component import Limits, short_repr
 from iokr._state import Stateful
 from iokr._system.memory import check_matrix
 from iokr._validation.arguments import check_component, check_integer, check_same_length, check_weight
@@ -48,7 +48,7 @@ _KINDS: dict[str, tuple[type, str]] = {  # of components, by the parameter that 
 
 
 def check_components(model: Any) -> None:
-    """Raise if a parameter is not a component of its kind; parameters in `_listable` may be lists of them."""
+    """Raise if a parameter is not within its limits or a component of its kind; those in `_listable` may be lists."""
     for name, given in model.get_params(deep=False).items():
         if name not in _KINDS:
             continue
@@ -57,6 +57,8 @@ def check_components(model: Any) -> None:
         for value in given if several else [given]:
             if value is not None:
                 check_component(value, kind, name, folder)
+    for name, check in model.limits.items():
+        check(getattr(model, name), name)
 
 
 def is_fitted(model: Any) -> bool:
@@ -68,6 +70,7 @@ def is_fitted(model: Any) -> bool:
 class KernelModel(Stateful, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """What models share that do not map into a feature space of outputs: checks, printing, the precision of answers."""
 
+    limits: ClassVar[Limits] = {}  # what parameters must be, by their names
     _listable: ClassVar[tuple[str, ...]] = ()  # components of which a list may be given
     _single_precision: bool = False  # whether answers are float32
 
@@ -92,6 +95,7 @@ class StructuredEstimator(CallbackSupportMixin, Stateful, BaseEstimator, ABC):  
     `_values`. Inputs and candidates may be Dask arrays: answers are lazy, and candidates are ranked where they are.
     """
 
+    limits: ClassVar[Limits] = {}  # what parameters must be, by their names
     _listable: ClassVar[tuple[str, ...]] = ()  # components of which a list may be given
     _single_precision: bool = False  # whether answers are float32
 

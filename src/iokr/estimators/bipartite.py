@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, asarray_like, gemm, is_array, is_sparse, matmul, same_home, to_numpy
-from iokr._component import component
+from iokr._component import Limits, component
 from iokr._system.memory import check_matrix
-from iokr._validation.arguments import check_choice, check_computed, check_integer, check_vectors
+from iokr._validation.arguments import check_choice, check_computed, check_integer, check_vectors, either, one_of
 from iokr.data.frames import read
 from iokr.data.objects import error_context, n_objects
 from iokr.estimators.areas import SCORINGS, areas_of, score_of
@@ -101,6 +101,7 @@ class BipartitePredictor(KernelModel):
     scoring: str | None = None
     solver: Solver | None = None
 
+    limits: ClassVar[Limits] = {"leave": one_of(*LEFT_OUT), "scoring": either(None, one_of(*SCORINGS))}
     cv_results_ = cv_results
 
     def _stored(self) -> dict[str, Any]:
@@ -123,9 +124,6 @@ class BipartitePredictor(KernelModel):
         self
         """
         self._check_components()
-        check_choice(self.leave, "leave", LEFT_OUT)
-        if self.scoring is not None:
-            check_choice(self.scoring, "scoring", SCORINGS)
         alphas = check_values(np.atleast_1d(self.alpha), "alpha", strict=True)
         ones = [check_scalar(kernel, objects="X") for kernel in listed(self.kernel, "kernel")]
         partners = listed(self.partner_kernel, "partner_kernel")
@@ -175,16 +173,18 @@ class BipartitePredictor(KernelModel):
     def _evaluate(self, X: Any, Z: Any, Y: np.ndarray, axes: Sequence[Axis]) -> Iterator[Part]:
         """Scores along the alphas for every two kernels; parts solve to the models at the first alpha, and the best."""
         ones, others, alphas = (axis.values for axis in axes)
+        sides = {"row": (0,), "column": (1,), "both": (0, 1)}[self.leave]
         for (i, one), (j, other) in product(enumerate(ones), enumerate(others)):
             fitted = self._both_sides(X, Z, Y, one, other, alphas[0])
-            scores = self._path_scores(fitted, Y, alphas)
-            yield Part((i, j), scores, solve=partial(_with_alpha, fitted))
+            found = [self._path_scores(Y, fitted[side], side, alphas) for side in sides]
+            yield Part((i, j), np.mean(found, axis=0), solve=partial(_with_alpha, fitted))
 
-    def _path_scores(self, fitted: tuple[IOKR, IOKR], Y: np.ndarray, alphas: Sequence[float]) -> np.ndarray:
-        """What decides, for every alpha: the mean over what is left out."""
-        sides = {"row": (0,), "column": (1,), "both": (0, 1)}[self.leave]
-        found = [[self._measure(Y, H if side == 0 else H.T) for H in _left_out(fitted[side], alphas)] for side in sides]
-        return np.asarray(np.mean(found, axis=0))
+    def _path_scores(self, Y: np.ndarray, model: IOKR, side: int, alphas: Sequence[float]) -> list[float]:
+        """The score of leave-one-out along the alphas, of rows (side 0) or of columns."""
+        problem = fitted_problem(model)
+        path = Auto().closed_form(problem, loo=True).path(problem)
+        left_out = [to_numpy(problem.targets - path.loo_residuals(problem.Psi, alpha)) for alpha in alphas]
+        return [self._measure(Y, H if side == 0 else H.T) for H in left_out]
 
     def _measure(self, Y: np.ndarray, H: np.ndarray) -> float:
         seen = ~np.isnan(Y)
@@ -308,7 +308,7 @@ def _aligned(kernel: Kernel, objects: Any, Y: np.ndarray) -> Kernel:
 
 
 def _check_home(one: Any, other: Any, what: str, name: str = "Z") -> None:
-    """Two arrays of one library, on one device; objects that are none are at home everywhere."""
+    """Two arrays of one library, on one device; other objects are compatible with any library."""
     if is_array(one) and is_array(other) and not same_home(one, other):
         raise TypeError(
             f"{name} is an array of another library or device than {what}; nothing is moved silently: convert {name}."
@@ -331,11 +331,3 @@ def _links(links: Any, n: int, m: int) -> np.ndarray:
 def _with_alpha(fitted: tuple[IOKR, IOKR], choice: Choice) -> tuple[tuple[IOKR, IOKR], float]:
     """The models of both kinds, and the alpha to fit them at."""
     return fitted, choice.value
-
-
-def _left_out(model: IOKR, alphas: Sequence[float]) -> Iterator[np.ndarray]:
-    """Leave-one-out scores for every alpha, from one factorisation."""
-    problem = fitted_problem(model)
-    path = Auto().closed_form(problem, loo=True).path(problem)
-    for alpha in alphas:
-        yield to_numpy(problem.targets - path.loo_residuals(problem.Psi, alpha))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from typing import Any
 
 import numpy as np
@@ -156,7 +156,10 @@ class SetModel(KernelModel):
         self._single_precision = single_precision(sets if is_array(sets) else sets[0])
         w = np.ones(len(target)) if weight is None else weight
         self._target, self._weight, self._alpha = target, w, alpha
-        self.solution_ = self._worst_members(gram, bags.starts[:-1]) if self.worst else self._mean_members(gram)
+        if self.worst:
+            self.solution_ = self._worst_members(gram, bags.starts[:-1])
+        else:
+            self.solution_ = replace(Auto().solve(self._problem(gram)), state=None)
         self._at_silent = np.empty(0) if silent is None else to_numpy(self.decision_function(silent))
         return self
 
@@ -165,10 +168,6 @@ class SetModel(KernelModel):
         labels = np.repeat(self._target, self.sizes_)[:, None]
         Psi = asarray_like(labels, gram.diagonal())
         return Problem(gram, Psi, self.loss_, self._alpha, weight=np.repeat(self._weight / self.sizes_, self.sizes_))
-
-    def _mean_members(self, gram: Any) -> Solution:
-        solution = Auto().solve(self._problem(gram))
-        return Solution(solution.C, solution.n_iter, solution.gap, solution.converged)
 
     def _worst_members(self, gram: Any, starts: np.ndarray) -> Solution:
         """g = Σ_x a_x y_x k(x, ·)/α, a from the dual."""

@@ -15,11 +15,11 @@ from iokr.embeddings.basis import FourierBasis, FunctionBasis, NamedBasis, Splin
 from iokr.estimators.conformal.closed import ClosedScores
 from iokr.estimators.conformal.left_out import LeftOut
 from iokr.estimators.conformal.left_out import Part as LeftOutPart
-from iokr.estimators.conformal.split import NodeScores, SplitScores
+from iokr.estimators.conformal.scores import NodeScores, SplitScores
 from iokr.estimators.functional.operator import CurveOperator
 from iokr.estimators.inputs import InputAdapter
 from iokr.estimators.links.network import Network
-from iokr.estimators.multitask.similarity import TaskMetric
+from iokr.estimators.multitask.operators import TaskMetric
 from iokr.estimators.outputs import FittedOutputs, Targets
 from iokr.estimators.pairs.all_pairs import AllPairs
 from iokr.estimators.pairs.strategies import BothOrders, Examples, OnePerNode, OnePerPair, PairData

@@ -197,7 +197,7 @@ def test_says_when_it_stops_early():
         ({"alpha": 0.0}, "`alpha` must be"),
         ({"code_alpha": -1.0}, "`code_alpha` must be"),
         ({"tol": "small"}, "`tol` must be"),
-        ({"tol": 1.0}, "`tol` must be below 1"),
+        ({"tol": 1.5}, "`tol` must be a number above 0"),
         ({"n_components": 41}, "at most n_samples = 40"),
         ({"n_starts": 0}, "`n_starts` must be"),
         ({"random_state": -1}, "`random_state` must be"),

@@ -1,7 +1,7 @@
 """Conformal sets: coverage, what is claimed, other models, and what is refused.
 
 Also `iokr.estimators.conformal.guarantee`, `iokr.estimators.conformal.scores`, `iokr.estimators.conformal.scores`,
-`iokr.estimators.conformal.scores` and `iokr.estimators.conformal.split`.
+`iokr.estimators.conformal.scores` and `iokr.estimators.conformal.scores`.
 """
 
 import pickle

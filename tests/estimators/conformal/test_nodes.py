@@ -119,7 +119,7 @@ def test_refusals():
         sets.contains(X[NEW], np.full((30, 70), np.nan))
     with pytest.raises(ValueError, match="finite numbers"):
         sets.contains(X[NEW], np.full((30, 70), np.inf))
-    with pytest.raises(ValueError, match="leave `candidates`"):
+    with pytest.raises(ValueError, match="`candidates` must be None"):
         sets.predict_set(X[NEW], np.arange(5))
     with pytest.raises(ValueError, match="not balls"):
         sets.radius(X[NEW])

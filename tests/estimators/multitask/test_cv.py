@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from iokr import MultiTask, MultiTaskCV
-from iokr.estimators.multitask.similarity import task_similarity
+from iokr.estimators.multitask.operators import task_similarity
 from iokr.kernels import RBF
 from iokr.manifolds import Laplacian
 from reference import assert_close

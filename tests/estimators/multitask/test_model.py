@@ -1,6 +1,6 @@
 """Multi-task models are what their formulas say: explicit solves, refits, the identity of models 0 and 1.
 
-Tests of `iokr.estimators.multitask.cv` and `iokr.estimators.multitask.similarity`.
+Tests of `iokr.estimators.multitask.cv` and `iokr.estimators.multitask.operators`.
 """
 
 import pickle
@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from iokr import IOKR, MultiTask, MultiTaskCV
 from iokr.decoders import Candidates
 from iokr.embeddings import Identity
-from iokr.estimators.multitask.similarity import task_operator, task_similarity
+from iokr.estimators.multitask.operators import task_operator, task_similarity
 from iokr.kernels import RBF, Precomputed
 from iokr.losses import Huber, MaxMargin
 from iokr.manifolds import Given, Laplacian

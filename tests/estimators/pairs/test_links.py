@@ -93,7 +93,7 @@ def test_refused_parameters(network):
     X, W = network.X, network.adjacency
     with pytest.raises(ValueError, match="`unlinked` must be below 1"):
         PairLinkPredictor(unlinked=1.0).fit(X, W)
-    with pytest.raises(TypeError, match="scalar kernel"):
+    with pytest.raises(ValueError, match="scalar kernel"):
         PairLinkPredictor(Precomputed()).fit(X @ X.T, W)
     with pytest.raises(TooFewLinks, match="No fold has links"):
         few = np.zeros((6, 6))

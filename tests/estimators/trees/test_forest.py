@@ -9,7 +9,7 @@ import reference
 from iokr import OutputKernelForest, OutputKernelTree
 from iokr.decoders import Candidates
 from iokr.embeddings import Eigen
-from iokr.estimators.trees.split_space import on_grid
+from iokr.estimators.trees.growing import on_grid
 from iokr.kernels import RBF, Delta, FromFunction, Linear, Tanimoto
 from iokr.metrics import f1_samples
 

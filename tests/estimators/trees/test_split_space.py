@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from iokr import OutputKernelTree
-from iokr.estimators.trees.split_space import SplitSpace, on_grid, principal_axes
+from iokr.estimators.trees.growing import SplitSpace, on_grid, principal_axes
 from iokr.kernels import Precomputed
 
 

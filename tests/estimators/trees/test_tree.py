@@ -124,8 +124,8 @@ def test_without_a_kernel_it_is_scikit_learns_tree():
         assert_array_equal(ours.apply(new), theirs.apply(new))
         assert_allclose(ours.predict(new), theirs.predict(new), rtol=1e-12)
         assert_allclose(ours.feature_importances_, theirs.feature_importances_, rtol=1e-12)
-        assert ours.get_depth() == theirs.get_depth()
-        assert ours.get_n_leaves() == theirs.get_n_leaves()
+        assert ours.tree_.max_depth == theirs.get_depth()
+        assert ours.tree_.n_leaves == theirs.get_n_leaves()
 
 
 @pytest.mark.parametrize("name", ["min_impurity_decrease", "ccp_alpha"])
@@ -135,7 +135,7 @@ def test_thresholds_are_in_units_of_the_variance(name):
     ours = OutputKernelTree(Linear(), random_state=0, **{name: 0.06}).fit(X, Y)
     theirs = DecisionTreeRegressor(random_state=0, **{name: 0.02}).fit(X, Y)  # scikit-learn divides by 3 outputs
     assert 1 < theirs.get_n_leaves() < 40
-    assert ours.get_n_leaves() == theirs.get_n_leaves()
+    assert ours.tree_.n_leaves == theirs.get_n_leaves()
 
 
 def test_equal_outputs_are_embedded_once():

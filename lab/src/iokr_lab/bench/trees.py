@@ -19,7 +19,7 @@ from iokr import OutputKernelForest
 from iokr.data.objects import distinct
 from iokr.embeddings.eigen import Eigen
 from iokr.embeddings.implicit import Implicit
-from iokr.estimators.trees.split_space import on_grid
+from iokr.estimators.trees.growing import on_grid
 from iokr.kernels.vectors import RBF
 from iokr_lab.bench.base import Benchmark, Contender, Question, Target, sized
 from iokr_lab.bench.grams import Matrix

@@ -17,8 +17,7 @@ from iokr.chem.structures.molecules import rdkit_version
 from iokr.datasets.home import DataNotFound
 from iokr.embeddings.identity import Identity
 from iokr.estimators.multitask.cv import MultiTaskCV
-from iokr.estimators.multitask.learning import TaskProblem
-from iokr.estimators.multitask.similarity import task_operator, task_similarity
+from iokr.estimators.multitask.operators import TaskProblem, task_operator, task_similarity
 from iokr.kernels.precomputed import Precomputed
 from iokr.kernels.structured.paths import Paths
 from iokr.kernels.structured.sets import Tanimoto

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import eigh
@@ -15,9 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, asarray_like, matmul, to_numpy
-from iokr._component import component
+from iokr._component import Limits, component
 from iokr._system.memory import check_matrix
-from iokr._validation.arguments import check_integer, check_number, check_random, check_vectors
+from iokr._validation.arguments import COUNT, DECAY, POSITIVE, check_random, check_vectors
 from iokr.data.frames import as_frame
 from iokr.data.objects import error_context, n_objects
 from iokr.decoders.base import Decoder
@@ -125,6 +125,14 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Struc
 
     manifold = None
     solver = None
+    limits: ClassVar[Limits] = {
+        "n_components": COUNT,
+        "n_starts": COUNT,
+        "max_iter": COUNT,
+        "alpha": POSITIVE,
+        "code_alpha": POSITIVE,
+        "tol": DECAY,
+    }
 
     def _stored(self) -> dict[str, Any]:
         return {"inner": self._inner, "outer": self._outer, "n_features_out": self._n_features_out}
@@ -166,14 +174,6 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Struc
         """The kernels of both layers."""
         self._check_components()
         kernel = check_scalar(self.kernel)
-        check_integer(self.n_components, "n_components", minimum=1)
-        check_integer(self.n_starts, "n_starts", minimum=1)
-        check_integer(self.max_iter, "max_iter", minimum=1)
-        for name in ("alpha", "code_alpha", "tol"):
-            check_number(getattr(self, name), name, minimum=0.0, strict=True)
-        if self.tol >= 1:
-            raise ValueError(f"`tol` must be below 1, got {self.tol!r}.")
-        check_random(self.random_state)
         code_kernel: Any = RBF(1.0) if self.code_kernel is None else self.code_kernel
         kind = type(code_kernel)
         if kind not in CODE_GRADIENTS or (kind is RBF and code_kernel.gamma is None):

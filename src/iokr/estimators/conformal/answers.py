@@ -100,9 +100,7 @@ class PlainAnswers(Answers):
         differences = self.values(X)[:, None, :] - _dense(candidates)[None]
         return np.asarray((differences**2).sum(axis=2))
 
-    def band_residuals(self, X: Any, y: Any) -> Matrix:
-        """y − ŷ in the numbers that a band bounds."""
-        return self.residuals(X, y)
+    band_residuals = residuals  # in the numbers that a band bounds
 
     def band(self, X: Any, half: Matrix) -> tuple[Matrix, Matrix]:
         """ŷ ± half, in the numbers of y."""

@@ -158,9 +158,8 @@ class ClosedScores(Scores):
         new = self._at(X)
         if self.method == "full":
             return self._full_radius(new, k)
-        return self._plus_radius(new, k) if self.method == "jackknife+" else self._jackknife_radius(new, k)
-
-    def _jackknife_radius(self, new: NewInputs, k: int) -> Matrix:
+        if self.method == "jackknife+":
+            return self._plus_radius(new, k)
         Q = np.full(new.m, kth(np.sqrt(self.own), k))
         return np.asarray(Q * np.sqrt(new.v[0]) if self.scaled else Q)
 

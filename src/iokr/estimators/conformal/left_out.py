@@ -94,12 +94,20 @@ class LeftOut:
         )
         self.E = None if operator.E is None else to_numpy(operator.E)
         K = to_numpy(problem.gram.K.dense())
+        self.parts: list[Part] = []
         if self._implicit:
             self._K_Y = to_numpy(model.embedding_.gram.dense())
-            self.parts = [self._implicit_part(K, gamma, columns) for gamma, columns in groups]
         else:
             Psi = to_numpy(operator.rotate(as_array(problem.Psi)))
-            self.parts = [self._part(K, gamma, columns, Psi[:, columns]) for gamma, columns in groups]
+        for gamma, columns in groups:
+            N = _inverse(gamma * K, self.alpha)
+            if self._implicit:  # outputs known through K_Y: Ψ = I, and ‖b_i‖² = (N K_Y N)_ii
+                B = N
+                sq_norms = np.einsum("ij,ji->i", N @ self._K_Y, N)
+            else:
+                B = N @ Psi[:, columns]
+                sq_norms = np.einsum("ij,ij->i", B, B)
+            self.parts.append(Part(gamma, columns, N, B, sq_norms))
 
     def _stored(self) -> dict[str, Any]:
         return {
@@ -112,16 +120,6 @@ class LeftOut:
             "parts": self.parts,
             "K_Y": self._K_Y,
         }
-
-    def _part(self, K: Matrix, gamma: float, columns: Matrix, Psi: Matrix) -> Part:
-        N = _inverse(gamma * K, self.alpha)
-        B = N @ Psi
-        return Part(gamma, columns, N, B, np.einsum("ij,ij->i", B, B))
-
-    def _implicit_part(self, K: Matrix, gamma: float, columns: Matrix) -> Part:
-        """Outputs known through K_Y: Ψ = I, and ‖b_i‖² = (N K_Y N)_ii."""
-        N = _inverse(gamma * K, self.alpha)
-        return Part(gamma, columns, N, N, np.einsum("ij,ji->i", N @ self._K_Y, N))
 
     def sq_residuals(self, *, scaled: bool) -> Matrix:
         """‖ψ_i − h₋ᵢ(x_i)‖² = ‖b_i‖²/N_ii², (n,); scaled by 1/v, which is N_ii."""

@@ -29,7 +29,9 @@ from iokr.estimators.conformal.guarantee import (
     split_guarantee,
 )
 from iokr.estimators.conformal.scores import (
+    NodeScores,
     Scores,
+    SplitScores,
     fits_network,
     rank_needed,
     rows_of,
@@ -37,7 +39,6 @@ from iokr.estimators.conformal.scores import (
     some,
     takes_gram,
 )
-from iokr.estimators.conformal.split import NodeScores, SplitScores
 from iokr.estimators.inputs import copy_features
 from iokr.estimators.links.network import check_network
 from iokr.estimators.outputs import check_columns, require_y

@@ -8,14 +8,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import to_numpy
-from iokr._validation.arguments import check_numbers, check_same_length
+from iokr._validation.arguments import check_same_length
 from iokr.data.curves import read_curves
 from iokr.data.objects import n_objects, take
 from iokr.metrics.displays.axes import axis
 
 __all__ = ["draw_curves"]
 
-_LARGEST = 1e150  # what axes can show: they square and subtract
 _FEW = 4  # curves that are drawn by default
 _FINE = 200  # points on which a curve is drawn, at least
 
@@ -27,7 +26,7 @@ def draw_curves(model: Any, X: Any, y: Any, rows: Any, ax: Any) -> Any:
     n = n_objects(X)
     drawn = np.linspace(0, n - 1, min(n, _FEW)).astype(int)
     if rows is not None:
-        drawn = _row_numbers(rows, n)
+        drawn = np.asarray(rows)
     theta = np.linspace(model.points_[0], model.points_[-1], max(_FINE, len(model.points_)))
     curves = to_numpy(model.predict(take(X, drawn), at=theta))
     band = np.interp(theta, model.points_, 2 * model.loo_spread()) if model.loss_.quadratic else None
@@ -36,7 +35,6 @@ def draw_curves(model: Any, X: Any, y: Any, rows: Any, ax: Any) -> Any:
         values = to_numpy(read_curves(y, model.points_).values)
         check_same_length(X, values)
         observed = values[drawn]
-    _check_drawable(curves, band, observed)
     for k, curve in enumerate(curves):
         (line,) = ax.plot(theta, curve, label=f"{drawn[k]}, predicted")
         if band is not None:
@@ -52,19 +50,3 @@ def draw_curves(model: Any, X: Any, y: Any, rows: Any, ax: Any) -> Any:
     ax.set_title("; ".join(notes), fontsize=9)
     ax.legend(fontsize=8)
     return ax
-
-
-def _check_drawable(*parts: np.ndarray | None) -> None:
-    for part in parts:
-        if part is not None and np.nanmax(np.abs(part), initial=0.0) > _LARGEST:
-            raise ValueError(
-                f"`y` or the curves contain numbers beyond {_LARGEST:g}, which cannot be drawn; scale the outputs."
-            )
-
-
-def _row_numbers(rows: Any, n: int) -> np.ndarray:
-    """Row numbers of X."""
-    found = check_numbers(rows, "rows")
-    if found.ndim != 1 or not np.all((found == np.floor(found)) & (found >= 0) & (found < n)):
-        raise ValueError(f"`rows` must be a list of row numbers of X, from 0 to {n - 1}, got {rows!r:.60}.")
-    return found.astype(int)

@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.base import clone
 
 from iokr._array import Array, asarray_like, gemm, is_array, take_rows, to_numpy
-from iokr._component import component
-from iokr._validation.arguments import check_choice
+from iokr._component import Limits, component
+from iokr._validation.arguments import one_of
 from iokr.data.objects import take
 from iokr.decoders.identity import Identity
 from iokr.estimators.areas import AREAS, SCORINGS, AreaRule, areas_by_name
@@ -119,6 +119,7 @@ class LinkPredictorCV(CallbackSupportMixin, LinkRegression):  # type: ignore[mis
     manifold: Any = None
     solver: Solver | None = None
 
+    limits: ClassVar[Limits] = {"scoring": one_of(*SCORINGS), "rule": one_of("averaged", "best")}
     _listable: ClassVar[tuple[str, ...]] = ("output_kernel", "manifold")
 
     cv_results_ = cv_results
@@ -134,8 +135,6 @@ class LinkPredictorCV(CallbackSupportMixin, LinkRegression):  # type: ignore[mis
         progress : callable, default=None
             Called as `progress(done, total, what)` each time that a point of the grid is scored.
         """
-        check_choice(self.scoring, "scoring", SCORINGS)
-        check_choice(self.rule, "rule", ("averaged", "best"))
         self._check_components()
         grid = check_link_grid(self.kernel, self.output_kernel, self.manifold, self.manifold_weights, self.alphas)
         n_folds = 1 if self.cv is None else int(node_folds(self.cv).get_n_splits(X))

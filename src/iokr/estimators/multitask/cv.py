@@ -15,9 +15,15 @@ from iokr._validation.arguments import check_groups
 from iokr.data.objects import n_objects
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
-from iokr.estimators.multitask.learning import LearnedOperator, TaskProblem
 from iokr.estimators.multitask.model import TaskRegression
-from iokr.estimators.multitask.similarity import check_coordinates, check_task_weight, task_operator, task_similarity
+from iokr.estimators.multitask.operators import (
+    LearnedOperator,
+    TaskProblem,
+    check_coordinates,
+    check_task_weight,
+    task_operator,
+    task_similarity,
+)
 from iokr.estimators.progress import begin, end, report, with_callbacks
 from iokr.estimators.regression.evaluate import check_grid
 from iokr.estimators.regression.posing import Data, FittedInputs, check_data, pose

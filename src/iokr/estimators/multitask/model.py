@@ -15,9 +15,10 @@ from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.embeddings.identity import Identity
 from iokr.estimators.inputs import check_scalar
-from iokr.estimators.multitask.learning import LearnedOperator, TaskProblem
-from iokr.estimators.multitask.similarity import (
+from iokr.estimators.multitask.operators import (
+    LearnedOperator,
     TaskMetric,
+    TaskProblem,
     check_coordinates,
     check_task_weight,
     task_operator,

@@ -5,21 +5,22 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, is_array, to_numpy
-from iokr._component import component
-from iokr._validation.arguments import check_choice, check_folds, check_same_length
+from iokr._component import Limits, component
+from iokr._validation.arguments import FLAG, check_folds, check_same_length, one_of
 from iokr.estimators.areas import AREAS, SCORINGS, AreaRule, areas_by_name
 from iokr.estimators.base import KernelModel
+from iokr.estimators.inputs import copy_features
 from iokr.estimators.pairs.model import PairModel, choose_strategy
 from iokr.estimators.progress import CallbackSupportMixin, begin, end, report, with_callbacks
 from iokr.estimators.regression.evaluate import check_grid
 from iokr.estimators.search.engine import Part, cv_results, n_points, select
-from iokr.estimators.search.result import ALPHAS, Axis, SearchResult, check_values, drop_single_axes
+from iokr.estimators.search.result import ALPHAS, Axis, SearchResult, check_values, drop_single_axes, listed
 from iokr.losses.base import Loss
 from iokr.solvers.base import Solver
 
@@ -102,13 +103,12 @@ class PairModelCV(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
     solver: Solver | None = None
     refit: bool = True
 
+    limits: ClassVar[Limits] = {"scoring": one_of(*SCORINGS), "refit": FLAG}
     cv_results_ = cv_results
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, pairs: Any, y: Any, sample_weight: Any = None) -> PairModelCV:
         """Select, and learn f; arguments as in `PairModel.fit`, y of two labels."""
-        check_choice(self.scoring, "scoring", SCORINGS)
-        check_choice(self.refit, "refit", (True, False))
         self._check_components()
         axes = self._axes()
         pairs, labels = (to_numpy(part) if is_array(part) else np.asarray(part) for part in (pairs, y))
@@ -135,14 +135,13 @@ class PairModelCV(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         self.model_: PairModel = found.solution
         if self.refit:
             self.kernel_ = self.model_.kernel_
-            if hasattr(self.model_, "n_features_in_"):
-                self.n_features_in_ = self.model_.n_features_in_
+            copy_features(self.model_, self)
         end(progress, self, X=X, y=y)
         return self
 
     def _axes(self) -> tuple[Axis, ...]:
         """What is searched, checked, by its names in `PairModel`."""
-        strategies = _listed(self.strategies, "strategies")
+        strategies = listed(self.strategies, "strategies")
         mixes = check_values(self.mixes, "mixes", strict=False)
         for strategy, mix in itertools.product(strategies, mixes):
             choose_strategy(strategy, 0.0 if strategy == "local" else mix)
@@ -238,14 +237,6 @@ class PairModelCV(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         """The area under the ROC curve, as in `PairModel`."""
         check_is_fitted(self)
         return self.model_.score(X, pairs, y)
-
-
-def _listed(values: Any, name: str) -> list[Any]:
-    if isinstance(values, str) or not isinstance(values, Sequence):
-        raise TypeError(f"`{name}` must be a sequence, got {values!r:.60}.")
-    if not values:
-        raise ValueError(f"`{name}` is empty; give at least one.")
-    return list(values)
 
 
 def _rounded(f: np.ndarray) -> np.ndarray:

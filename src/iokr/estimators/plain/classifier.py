@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from iokr._array import Array, array_namespace, is_array, row_sq_norms, to_numpy
@@ -163,23 +162,11 @@ def _labels(y: Any) -> np.ndarray:
         y = read(y)
     try:
         labels = column_or_1d(to_numpy(y) if is_array(y) else y, warn=True)
-        listed = isinstance(y, (list, tuple)) and labels.dtype.kind in "SU"  # NumPy makes texts of numbers beside them
-        if labels.dtype == object or listed:
-            kinds = {_kind(label) for label in (y if listed else labels)}
-            if len(kinds) > 1 or None in kinds:
-                raise ValueError("labels must be texts, whole numbers or truth values, all of one kind")
         check_classification_targets(labels)
+        unique_labels(y if isinstance(y, (list, tuple)) else labels)  # NumPy makes texts of numbers next to texts
     except (TypeError, ValueError) as error:
         raise ValueError(f"`y` must hold a label for each row, all of one kind: {error}") from error
     return np.asarray(labels)
-
-
-def _kind(label: Any) -> type | None:
-    """What a label is; None for what is none."""
-    for kind in (bool, str, bytes, Integral, float):
-        if isinstance(label, np.bool_ if kind is bool else kind) or (kind is bool and isinstance(label, bool)):
-            return kind
-    return None
 
 
 def _squares(H: Array) -> Array:

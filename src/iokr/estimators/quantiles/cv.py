@@ -97,7 +97,7 @@ class QuantileCurvesCV(QuantileRegression):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> QuantileCurvesCV:
         """Select and learn h; arguments as in `QuantileCurves.fit`."""
         kernels = [check_scalar(kernel, objects="X") for kernel in listed(self.kernel, "kernel")]
-        level_kernels = self._checked_level_kernels()
+        level_kernels = listed(self.level_kernels, "level_kernels")
         alphas = check_values(self.alphas, "alphas", strict=True)
         crossings = check_values(self.crossings, "crossings", strict=False)
         rows = self._read(X, y, sample_weight, kernels[0])
@@ -125,16 +125,6 @@ class QuantileCurvesCV(QuantileRegression):
         self._learn(rows.weighted(), kernels[i], levels[j, k], found.best["alpha"])
         end(progress, self, X=X, y=y)
         return self
-
-    def _checked_level_kernels(self) -> list[Any]:
-        if self.level_kernels is None:
-            return [None]
-        if not isinstance(self.level_kernels, (list, tuple)) or not self.level_kernels:
-            raise TypeError(
-                "`level_kernels` must be a list of kernels, or of matrices over the levels, got "
-                f"{self.level_kernels!r:.60}."
-            )
-        return list(self.level_kernels)
 
     def _on_folds(
         self,

@@ -121,7 +121,9 @@ def _with_kernel(theta: np.ndarray, level_kernel: Kernel, crossing: float, const
         )
     G = _rows(kernel, theta, anchors, theta, constant)
     if len(anchors):
-        G = np.hstack([G, _slope_columns(kernel, theta, anchors)])
+        # columns [∂₂k_Θ(θ_j, θ̃_b) ; ∂₁∂₂k_Θ(θ̃_a, θ̃_b)]; ∂₁∂₂k = −∂₂²k, as k is stationary
+        slopes = np.vstack([kernel.derivative(theta, anchors, 1), -kernel.derivative(anchors, anchors, 2)])
+        G = np.hstack([G, slopes])
     return Levels(theta, anchors, kernel, constant, (G + G.T) / 2, crossing)
 
 
@@ -131,8 +133,3 @@ def _rows(kernel: Kernel, theta: np.ndarray, anchors: np.ndarray, levels: np.nda
     if not len(anchors):
         return np.asarray(values)
     return np.vstack([values, kernel.derivative(levels, anchors, 1).T])  # ∂₁k(s, t) = ∂₂k(t, s)
-
-
-def _slope_columns(kernel: Kernel, theta: np.ndarray, anchors: np.ndarray) -> np.ndarray:
-    """Columns [∂₂k_Θ(θ_j, θ̃_b) ; ∂₁∂₂k_Θ(θ̃_a, θ̃_b)]; ∂₁∂₂k = −∂₂²k, as k is stationary."""
-    return np.vstack([kernel.derivative(theta, anchors, 1), -kernel.derivative(anchors, anchors, 2)])

@@ -242,14 +242,8 @@ def forget_search(model: Any) -> None:
         vars(model).pop(name, None)
 
 
-def _cv_results(model: Any) -> dict[str, Any]:
-    if "search_" not in vars(model):
-        raise AttributeError(f"This {type(model).__name__} has no `cv_results_`; call `fit` first.")
-    return model.search_.table()  # type: ignore[no-any-return]
-
-
 cv_results = property(
-    _cv_results,
+    lambda model: model.search_.table(),
     doc="""Every point of the grid with its score, for `pandas.DataFrame(model.cv_results_)`.
 
     Columns as in scikit-learn's searches: `params`, `param_NAME` for every searched parameter, `mean_test_score` (the

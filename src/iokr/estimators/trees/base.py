@@ -23,8 +23,7 @@ from iokr.embeddings.base import Embedding
 from iokr.estimators.base import StructuredEstimator
 from iokr.estimators.inputs import check_names, check_table
 from iokr.estimators.outputs import as_outputs, encode, require_y, single_precision
-from iokr.estimators.trees.growing import Partition, indicator, leaf_weights
-from iokr.estimators.trees.split_space import SplitSpace, check_projection
+from iokr.estimators.trees.growing import Partition, SplitSpace, check_projection, indicator, leaf_weights
 from iokr.kernels.base import Kernel
 
 __all__ = [

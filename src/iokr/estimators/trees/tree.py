@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from iokr._component import component
 from iokr._validation.arguments import check_random
@@ -102,13 +101,3 @@ class OutputKernelTree(OutputTrees):
     def apply(self, X: Any) -> np.ndarray:
         """The leaf of each row, (m,), by node number."""
         return np.asarray(self._leaves(X)[:, 0])
-
-    def get_depth(self) -> int:
-        """The depth of the deepest leaf."""
-        check_is_fitted(self)
-        return int(self.tree_.max_depth)
-
-    def get_n_leaves(self) -> int:
-        """The number of leaves."""
-        check_is_fitted(self)
-        return int(self.tree_.n_leaves)
