@@ -318,6 +318,7 @@ CASES |= {
     "X Fortran": lambda: regression(X=np.asfortranarray(vectors()), new=np.asfortranarray(vectors(M, 1))),
     "X read-only": lambda: regression(X=_read_only(vectors())),
     "X sparse": lambda: regression(X=sparse.csr_array(vectors()), new=sparse.csr_matrix(vectors(M, 1))),
+    "X Nystroem": lambda: regression(kernels.Nystroem(kernels.RBF(0.3), n_components=5, random_state=0)),
     "X float32": lambda: regression(X=vectors().astype(np.float32)),
     "a function": lambda: regression(
         kernels.FromFunction(reference.linear), parts=lambda _: {"kernel__f": reference.linear}

@@ -26,6 +26,9 @@ CASES = (
     "Identification",
     *("rivals.KDE", "rivals.OK3", "rivals.PKMR", "rivals.TPPK", "rivals.EMCompletion", "rivals.KernelCCA"),
     *("rivals.KernelMetricLearning", "rivals.LocalModels", "rivals.Naive"),
+    *("LinkPredictor semi", "embedding Nystroem", "embedding Eigen", "operator Covariance", "X Nystroem"),
+    *("decoder GraphEdits", "decoder TreeEdits", "decoder Positions", "decoder GraphBarycenter", "decoder FixedPoint"),
+    *("IOKR bags", "IOKR series"),
 )
 
 

@@ -142,6 +142,13 @@ def _link_predictor_cv(state: dict[str, Any]) -> dict[str, Any]:
     return {**state, "rule": names.get(state["rule"], state["rule"])}
 
 
+def _graph_edits(state: dict[str, Any]) -> dict[str, Any]:
+    """None was for a search from any training graph."""
+    if "sketches" in state and state["starts"] is None:
+        return {**state, "starts": np.arange(len(state["sketches"]))}
+    return state
+
+
 def _search(state: dict[str, Any]) -> dict[str, Any]:
     """The table of a search: its scores, larger ones better, on named axes."""
     axes = tuple(Axis(name, values) for name, values in zip(state["names"], state["settings"], strict=True))
@@ -187,6 +194,7 @@ def _all_pairs_cv(state: dict[str, Any]) -> dict[str, Any]:
 REPLACED: dict[str, tuple[str, Callable[[dict[str, Any]], dict[str, Any]]]] = {
     "AllPairsCV": ("PairLinkPredictorCV", _all_pairs_cv),
     "LinkPredictorCV": ("LinkPredictorCV", _link_predictor_cv),
+    "decoders.GraphEdits": ("decoders.GraphEdits", _graph_edits),
     "Search": ("search result", _search),
     "rivals.PairLinks": ("PairLinkPredictor", _pair_links),
 }
