@@ -1,4 +1,4 @@
-"""Kill commands at moments spread over their whole run, and judge what is left: `make kills`.
+"""Kill commands at moments spread over their whole run, and check what is left: `make kills`.
 
     links predict, links cv    with --force over an old result
     study                      a small study of many cells, taken up again after each kill
@@ -287,7 +287,7 @@ def trial(scenario: Scenario, n: int, seed: int, folder: Path) -> Trial:
 
 def main() -> int:
     """Kill, count, and list what is wrong; 1 when anything is."""
-    parser = argparse.ArgumentParser(description="Kill commands at any moment and judge what is left.")
+    parser = argparse.ArgumentParser(description="Kill commands at any moment and check what is left.")
     parser.add_argument("scenarios", nargs="*", help=f"{', '.join(SCENARIOS)}; default: all")
     parser.add_argument("--kills", type=int, default=201, help="in all")
     parser.add_argument("--seed", type=int, default=0)

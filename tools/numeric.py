@@ -60,7 +60,7 @@ def second_core(allowed: Iterable[str], native: str) -> str | None:
 
 
 def core_in_use(core: str | None = None) -> str | None:
-    """What OpenBLAS says that it runs, when asked for `core`; None where NumPy has another BLAS."""
+    """The core type that OpenBLAS reports, where `core` is requested; None where NumPy has another BLAS."""
     program = "import numpy, threadpoolctl as t; print(*(i.get('architecture') for i in t.threadpool_info()))"
     environment = os.environ | ({} if core is None else {"OPENBLAS_CORETYPE": core})
     run = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
@@ -119,7 +119,7 @@ def _environment(python: str, folder: Path) -> Path:
 
 
 def all_runs() -> Iterator[Run]:
-    """Every change that is asked for when nothing is named."""
+    """Every change that is made when nothing is named."""
     yield from core_runs(None)
     yield Run("without Numba", {"PYTHONPATH": _path_with_tools()}, ("-p", "without_numba"))
     yield Run("two threads", {name: "2" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")})
@@ -140,7 +140,7 @@ def perform(run: Run, jobs: int, suites: Iterable[str] = SUITES) -> int:
 
 
 def main() -> int:
-    """Run what is asked for; one line each at the end, and 1 when a suite failed."""
+    """Make the requested runs; one line each at the end, and 1 when a suite failed."""
     parser = argparse.ArgumentParser(description="The numeric suites under other processors, threads and Pythons.")
     parser.add_argument("--cores", help="core types of OpenBLAS, separated by commas, or `second`; nothing else is run")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes side by side")

@@ -53,7 +53,7 @@ def measure(name: str, limit: float) -> None:
 
 
 def main() -> None:
-    """All that are asked for, one after the other."""
+    """The requested ones, one after the other."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*")
     parser.add_argument("--limit", type=float, default=600.0, help="processor seconds for one")

@@ -32,20 +32,8 @@ SOURCES = [
     "src/iokr/manifolds",
     "src/iokr/model_selection/own.py",
     "src/iokr/operator_kernels",
-    "lab/src/iokr_lab/cells.py",
-    "lab/src/iokr_lab/coverage",
-    "lab/src/iokr_lab/data",
-    "lab/src/iokr_lab/experiment.py",
-    "lab/src/iokr_lab/images",
-    "lab/src/iokr_lab/pairs",
-    "lab/src/iokr_lab/published.py",
-    "lab/src/iokr_lab/rankings",
-    "lab/src/iokr_lab/ranks",
-    "lab/src/iokr_lab/scheduler.py",
-    "lab/src/iokr_lab/selection",
-    "lab/src/iokr_lab/spectra",
-    "lab/src/iokr_lab/study.py",
-    "lab/src/iokr_lab/tables.py",
+    "lab/src",
+    "tools",
 ]
 
 # (file or folder, word): why it may stand there

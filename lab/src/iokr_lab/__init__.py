@@ -1,7 +1,7 @@
-"""Published tables run again, with our numbers beside theirs: `iokr reproduce`.
+"""Published experiments run again, with our numbers and theirs: `iokr reproduce`.
 
 An experiment is an entry of `EXPERIMENTS` and a module with a `STUDY` (see `iokr_lab.study`); the module is imported
-when it runs, so the list costs nothing.
+when it runs, so that the list is cheap.
 """
 
 from iokr_lab.experiment import Experiment
@@ -68,14 +68,14 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="yeast-ppi",
-        title="Interactions of yeast proteins from their expression, ridge and its rivals",
+        title="Interactions of yeast proteins from their expression, ridge and baselines",
         paper="Brouard, d'Alché-Buc, Szafranski 2011 (B11), Tables 2 and 3",
         module="links.yeast_ppi",
         data=("yeast_ppi",),
     ),
     Experiment(
         name="yeast-go",
-        title="Interactions of yeast proteins from their annotations, ridge and its rivals",
+        title="Interactions of yeast proteins from their annotations, ridge and baselines",
         paper="Brouard, Szafranski, d'Alché-Buc 2016 (B16), Tables 4 to 7, on another network",
         module="links.yeast_go",
         data=("yeast_go", "yeast_ppi"),
@@ -102,7 +102,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="multilabel",
-        title="Label sets on official splits: output kernels and forests beside one-vs-rest, ridge and random forests",
+        title="Label sets on official splits: output kernels and forests, one-vs-rest, ridge and random forests",
         paper="the official splits of bibtex, corel5k, emotions, scene, yeast and birds (Mulan)",
         module="label_sets.multilabel",
         data=("multilabel",),
@@ -110,7 +110,7 @@ EXPERIMENTS = (
     Experiment(
         name="sketch",
         title="Error against rank and time of landmarks, sketches and random frequencies",
-        paper="no published table: tags of bibtex and fingerprints of MassBank, beside the exact fit",
+        paper="no published table: tags of bibtex and fingerprints of MassBank, compared with the exact fit",
         module="label_sets.sketch",
         data=("multilabel", "massbank_msms"),
     ),
@@ -130,7 +130,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="metabolites",
-        title="Molecules of MassBank's spectra among those of the same formula, beside library search",
+        title="Molecules of MassBank's spectra among those of the same formula, compared with library search",
         paper="after d'Alché-Buc 2022 (A22), Table 1, on other spectra",
         module="spectra.metabolites",
         data=("massbank_msms",),
@@ -158,7 +158,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="choices",
-        title="What the searches over parameters choose on networks, beside loops over single models",
+        title="What the searches over parameters choose on networks, compared with loops over single models",
         paper="the grids of B11, Sec. 6.2, and of HV10, Table 1",
         module="selection.choices",
         data=("yeast_ppi", "yeast_metabolic"),
@@ -172,7 +172,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="curves",
-        title="Curves from curves: integral kernels and bases beside components, neighbours and linear models",
+        title="Curves from curves: integral kernels and bases compared with components, neighbours and linear models",
         paper="weather, gait and growth of Ramsay and Silverman; nerve tracts of Goldsmith et al.",
         module="curves.curves",
         data=("functional",),

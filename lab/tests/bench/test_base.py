@@ -21,7 +21,7 @@ from iokr_lab.bench.base import (
 )
 
 
-def contender(name, role="rival", value=1.0, called=None, needs=None):
+def contender(name, role="baseline", value=1.0, called=None, needs=None):
     def run():
         if called is not None:
             called.append(name)
@@ -31,7 +31,7 @@ def contender(name, role="rival", value=1.0, called=None, needs=None):
 
 
 def question(**changes):
-    three = (contender("ours", "ours"), contender("rival"), contender("floor", "floor"))
+    three = (contender("ours", "ours"), contender("baseline"), contender("floor", "floor"))
     return replace(Question("a question", three), **changes)
 
 
@@ -55,9 +55,9 @@ def clock(monkeypatch):
 
 
 def test_the_figures_are_medians_and_ratios_of_medians(clock):
-    asked = question(targets=(Target("floor", at_most=1.5), Target("rival", at_least=2.0)))
-    ours, rival, floor = (c.run for c in asked.contenders)
-    clock.update({ours: [3.0, 2.0, 90.0], rival: [5.0, 7.0, 6.0], floor: [1.0, 9.0, 1.5]})
+    asked = question(targets=(Target("floor", at_most=1.5), Target("baseline", at_least=2.0)))
+    ours, baseline, floor = (c.run for c in asked.contenders)
+    clock.update({ours: [3.0, 2.0, 90.0], baseline: [5.0, 7.0, 6.0], floor: [1.0, 9.0, 1.5]})
     table, verdicts = ask(asked, 3, lambda what: None)
     first, second, third = table.rows
     assert (first["seconds"], first["fastest"], first["slowest"]) == (3.0, 2.0, 90.0)
@@ -66,14 +66,14 @@ def test_the_figures_are_medians_and_ratios_of_medians(clock):
 
 
 def test_where_a_part_is_timed_the_figures_are_those_of_the_whole(clock):
-    part = replace(contender("rival"), whole=lambda: (40.0, " (400 steps)"))
-    asked = question(contenders=(contender("ours", "ours"), part), targets=(Target("rival", at_least=50.0),))
-    ours, rival = (c.run for c in asked.contenders)
-    clock.update({ours: [1.0], rival: [2.0]})
+    part = replace(contender("baseline"), whole=lambda: (40.0, " (400 steps)"))
+    asked = question(contenders=(contender("ours", "ours"), part), targets=(Target("baseline", at_least=50.0),))
+    ours, baseline = (c.run for c in asked.contenders)
+    clock.update({ours: [1.0], baseline: [2.0]})
     table, (verdict,) = ask(asked, 1, lambda what: None)
     assert (verdict.measured, verdict.met) == (80.0, True)
     assert table.rows[1] == {
-        "contender": "rival (400 steps)", "seconds": 80.0, "fastest": 80.0, "slowest": 80.0, "× ours": 80.0,
+        "contender": "baseline (400 steps)", "seconds": 80.0, "fastest": 80.0, "slowest": 80.0, "× ours": 80.0,
     }  # fmt: skip
 
 
@@ -89,7 +89,7 @@ def test_questions_come_at_their_own_sizes_or_at_small_ones():
     assert asked == [(7, 1000), (7, 3)]
 
 
-def test_growth_is_judged_between_a_size_and_its_double(clock):
+def test_growth_is_evaluated_between_a_size_and_its_double(clock):
     asked = growth("Q", lambda n: lambda: n, 10, 4.0, "")
     clock.update({contender.run: [seconds] for contender, seconds in zip(asked.contenders, (10.0, 2.0), strict=True)})
     table, (verdict,) = ask(asked, 1, lambda what: None)
@@ -99,7 +99,7 @@ def test_growth_is_judged_between_a_size_and_its_double(clock):
 
 def test_contenders_take_turns_and_everybody_begins_once():
     called = []
-    roles = {"a": "ours", "b": "rival", "c": "floor"}
+    roles = {"a": "ours", "b": "baseline", "c": "floor"}
     three = tuple(contender(name, role, called=called) for name, role in roles.items())
     steps = []
     ask(question(contenders=three), 3, steps.append)
@@ -126,8 +126,8 @@ def test_a_contender_that_is_not_installed_is_named_as_skipped():
 
 
 def test_contenders_that_disagree_stop_the_benchmark():
-    asked = question(contenders=(contender("ours", "ours", 1.0), contender("rival", value=1.0 + 1e-6)))
-    with pytest.raises(Disagreement, match="value: ours and rival differ by 1e-06"):
+    asked = question(contenders=(contender("ours", "ours", 1.0), contender("baseline", value=1.0 + 1e-6)))
+    with pytest.raises(Disagreement, match="value: ours and baseline differ by 1e-06"):
         ask(asked, 1, lambda what: None)
     ask(replace(asked, rtol=1e-5), 1, lambda what: None)
 
@@ -185,8 +185,8 @@ def test_a_busy_machine_is_told(load, warned, monkeypatch):
     assert any("1.7 cores busy" in note for note in report.notes) == warned
 
 
-@pytest.mark.parametrize("judge", [True, False])
-def test_a_survey_reports_tables_targets_notes_and_machine(judge):
+@pytest.mark.parametrize("evaluated", [True, False])
+def test_a_survey_reports_tables_targets_notes_and_machine(evaluated):
     steps = []
     asked = question(
         contenders=(*question().contenders, contender("guest", needs="no_such_package_anywhere")),
@@ -199,9 +199,9 @@ def test_a_survey_reports_tables_targets_notes_and_machine(judge):
         lambda sizes: [Verdict("bytes", sizes[0], at_most=1999)],
         notes=("Said by hand.",),
     )
-    report = survey(benchmark, repeat=2, seed=7, progress=lambda *step: steps.append(step), quick=not judge)
-    assert [table.title for table in report.tables] == ["a question", "Peak memory"] + ["Targets"] * judge
-    if judge:
+    report = survey(benchmark, repeat=2, seed=7, progress=lambda *step: steps.append(step), quick=not evaluated)
+    assert [table.title for table in report.tables] == ["a question", "Peak memory"] + ["Targets"] * evaluated
+    if evaluated:
         assert [row["met"] for row in report.tables[-1].rows] == [True, False]
     assert report.tables[1].rows == [{"what": "holding", "MB": 0.002}]
     assert any("guest" in note for note in report.notes)

@@ -81,9 +81,9 @@ def test_the_problem_is_the_one_that_the_estimator_poses(operator):
 
 def test_a_deadline_is_in_seconds():
     question = covariance.low_rank(**covariance.SMALL["low_rank"])
-    verdict = question.targets[0].judge(question, {"LowRank, covariance": 0.05})
+    verdict = question.targets[0].evaluate(question, {"LowRank, covariance": 0.05})
     assert (verdict.measured, verdict.at_most, verdict.met) == (0.05, 0.1, True)
-    assert not question.targets[0].judge(question, {"LowRank, covariance": 0.2}).met
+    assert not question.targets[0].evaluate(question, {"LowRank, covariance": 0.2}).met
 
 
 def test_every_footprint_names_a_contender_and_the_targets_follow_their_order():
@@ -92,4 +92,4 @@ def test_every_footprint_names_a_contender_and_the_targets_follow_their_order():
         getattr(covariance, footprint.question)(**footprint.small).find(footprint.contender)
     sizes = [int(7.9 * 8 * 2000**2), int(8.1 * 8 * 2000**2), int(0.05 * 8 * 20_000**2)]
     assert len(sizes) == len(footprints)
-    assert [verdict.met for verdict in covariance.judge_memory(sizes)] == [True, False, True]
+    assert [verdict.met for verdict in covariance.memory_verdicts(sizes)] == [True, False, True]

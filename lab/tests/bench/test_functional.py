@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from iokr_lab.bench.base import check_agreement
-from iokr_lab.bench.functional import SMALL, dense, fit, left_out, rivals
+from iokr_lab.bench.functional import SMALL, baselines, dense, fit, left_out
 from iokr_lab.bench.plain_gradients import dense_masked, plain_gradients
 
 
-@pytest.mark.parametrize("make", [fit, dense, left_out, rivals])
+@pytest.mark.parametrize("make", [fit, dense, left_out, baselines])
 def test_contenders_agree(make):
     asked = make(**SMALL[make.__name__])
     given = {contender.name: contender.answers(contender.run()) for contender in asked.contenders}

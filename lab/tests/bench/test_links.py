@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from iokr_lab import baselines as rivals
+from iokr_lab import baselines
 from iokr_lab.bench import base, link_search, links
 from iokr_lab.bench.link_search import command_files, network
 from network_samples import diffusion, normalized
@@ -25,7 +25,7 @@ def test_all_contenders_agree(name, monkeypatch):
 def test_every_rival_that_learns_from_links_is_there():
     question = links.fold(**links._SMALL["fold"])
     ran = {type(c.run.args[0]).__name__ for c in question.contenders if c.role != "floor"}
-    everybody = {name for name in rivals.__all__ if issubclass(getattr(rivals, name), rivals.LinkBaseline)}
+    everybody = {name for name in baselines.__all__ if issubclass(getattr(baselines, name), baselines.LinkBaseline)}
     apart = {"LinkBaseline", "PairClassifier"}  # a model of ours; boosting on all pairs takes its time
     assert ran - {"LinkPredictor"} == everybody - apart
 
@@ -60,13 +60,13 @@ def test_panels_of_the_floor_do_not_matter(monkeypatch):
     assert_allclose(links.top_floor(H, W, labeled, 30), whole, rtol=1e-12)
 
 
-def test_footprints_name_contenders_and_the_target_is_judged():
+def test_footprints_name_contenders_and_the_target_is_evaluated():
     for footprint in links._footprints(0, quick=True):
         getattr(links, footprint.question)(**footprint.small).find(footprint.contender)
-    assert [verdict.met for verdict in links._judge_memory([int(3.9e9), int(4.1e9), 1])] == [True, False]
+    assert [verdict.met for verdict in links._memory_verdicts([int(3.9e9), int(4.1e9), 1])] == [True, False]
 
 
-def test_the_command_on_files_and_both_searches_are_timed_and_judged():
+def test_the_command_on_files_and_both_searches_are_timed_and_evaluated():
     told = []
     tables, verdicts = link_search.SECTION.work(base.Run(0, True, 1, told.append))
     assert [table.rows[1]["nodes"] == table.rows[2]["nodes"] for table in tables] == [True, True], "too few to sample"

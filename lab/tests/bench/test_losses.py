@@ -1,4 +1,4 @@
-"""Contenders of `losses` agree on small data, and its rivals with formulas that are slow and obvious.
+"""Contenders of `losses` agree on small data, and its baselines with formulas that are slow and obvious.
 
 Tests of `iokr_lab.bench.losses.data`, `iokr_lab.bench.losses.gradient`, `iokr_lab.bench.losses.margin` and
 `iokr_lab.bench.losses.norms`.

@@ -97,5 +97,5 @@ def test_every_footprint_names_a_contender_and_the_targets_follow_their_order():
         getattr(ridge, footprint.question)(**footprint.small).find(footprint.contender)
     sizes = [int(unit * 8 * 4000**2) for unit in (1.4, 3.0, 1.0, 4.9, 3.0)] + [100, 105]
     assert len(sizes) == len(footprints)
-    measured = {verdict.what: (round(verdict.measured, 2), verdict.met) for verdict in ridge._judge_memory(sizes)}
+    measured = {verdict.what: (round(verdict.measured, 2), verdict.met) for verdict in ridge._memory_verdicts(sizes)}
     assert list(measured.values()) == [(1.4, True), (4.9, True), (1.05, True)]

@@ -46,15 +46,15 @@ def test_a_process_of_its_own_is_measured_whole():
 def test_sections_are_found_by_words_of_their_titles():
     assert [s.title for s in base.only(BENCHMARK, ["dask"]).sections] == ["Dask"]
     assert len(base.only(BENCHMARK, ["low rank"]).sections) == 2
-    with pytest.raises(ValueError, match="'nothing' is none of this benchmark, which has 'exact fits on the CPU'"):
+    with pytest.raises(ValueError, match="'nothing' is not among those of this benchmark: 'exact fits on the CPU'"):
         base.only(BENCHMARK, ["nothing"])
 
 
 def test_contenders_agree(monkeypatch):
     monkeypatch.setattr(base, "_PAUSE", 0.0)
-    table, judged = Run(0, True, 1, lambda what: None).ask(one_fit(n=90, p=3, q=2, threads=1))
+    table, verdicts = Run(0, True, 1, lambda what: None).ask(one_fit(n=90, p=3, q=2, threads=1))
     assert [row["contender"] for row in table.rows] == ["IOKR", "dpotrf of the full matrix", "KernelRidge", "floor"]
-    assert len(judged) == 1
+    assert len(verdicts) == 1
 
 
 def test_growth_is_drawn_beside_the_law():

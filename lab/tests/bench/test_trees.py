@@ -1,4 +1,4 @@
-"""Contenders of `trees` agree on small data; the rivals' R² is that of the estimator."""
+"""Contenders of `trees` agree on small data; the baselines' R² is that of the estimator."""
 
 import numpy as np
 import pytest

@@ -43,7 +43,7 @@ class PairClassifier(LinkBaseline):
     unlinked : float, default=20.0
         Maximal number of pairs without a link per link.
     random_state : int, RandomState or None, default=None
-        Seed for the draw of these pairs, and for the classifier if its own is None.
+        Seed for the draw of these pairs, and for the classifier if it has none.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """What every benchmark shares: contenders take turns, must agree, and are compared by their medians.
 
-A `Question` holds contenders that compute the same thing: ours, rivals, and the floor, which is the least
-that the arithmetic costs, written out in plain NumPy and SciPy beside it. `ask` lets them take turns;
+A `Question` holds contenders that compute the same thing: ours, baselines, and the floor: the least
+that the arithmetic costs, written out in plain NumPy and SciPy. `ask` lets them take turns;
 `survey` asks every question of a `Benchmark`, measures memory, and writes the report.
 """
 
@@ -40,16 +40,16 @@ class Disagreement(ArithmeticError):
 
 @dataclass(frozen=True)
 class Contender:
-    """Somebody who answers the question; only `run` is timed.
+    """A program that answers the question; only `run` is timed.
 
-    From what it returned, `answers` makes named arrays; those who give an answer of the same name must agree on it.
-    Where only a part is timed, `whole` says how many times as long the whole takes, with a remark for the table.
+    From its result, `answers` makes named arrays; contenders with an answer of the same name must agree on it.
+    Where only a part is timed, `whole` gives the ratio of the time of the whole, with a remark for the table.
     """
 
     name: str
     run: Callable[[], Any]
     answers: Callable[[Any], Mapping[str, Any]] = lambda found: {}
-    role: Literal["ours", "rival", "floor"] = "rival"
+    role: Literal["ours", "baseline", "floor"] = "baseline"
     needs: str | None = None  # the package without which it is skipped
     whole: Callable[[], tuple[float, str]] = lambda: (1.0, "")
 
@@ -67,8 +67,8 @@ class Target:
     at_most: float | None = None  # exactly one of the two
     at_least: float | None = None
 
-    def judge(self, question: Question, seconds: Mapping[str, float]) -> Verdict:
-        """The ratio of the two medians beside this target."""
+    def evaluate(self, question: Question, seconds: Mapping[str, float]) -> Verdict:
+        """The ratio of the two medians, with this target."""
         ours = seconds[question.ours.name]
         other = seconds[self.other]
         if self.at_most is not None:
@@ -80,14 +80,14 @@ class Target:
 class Deadline(Target):
     """t(other) ≤ `at_most` seconds."""
 
-    def judge(self, question: Question, seconds: Mapping[str, float]) -> Verdict:
-        """The median beside this target."""
+    def evaluate(self, question: Question, seconds: Mapping[str, float]) -> Verdict:
+        """The median, with this target."""
         return Verdict(f"{question.title}: seconds of {self.other}", seconds[self.other], at_most=self.at_most)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A measured figure beside its target."""
+    """A measured figure and its target."""
 
     what: str
     measured: float
@@ -108,7 +108,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Question:
-    """One thing to compute, those who compute it, and what we aim for."""
+    """One thing to compute, the contenders that compute it, and the targets."""
 
     title: str
     contenders: tuple[Contender, ...]  # exactly one of role "ours"
@@ -129,7 +129,7 @@ class Question:
         return [c for c in self.contenders if c.installed]
 
     def timed(self, repeat: int) -> int:
-        """How many rounds are timed when `repeat` are asked for."""
+        """How many of `repeat` rounds are timed."""
         return repeat if self.rounds is None else min(repeat, self.rounds)
 
     def find(self, name: str) -> Contender:
@@ -141,9 +141,9 @@ def ask(question: Question, repeat: int, step: Callable[[str], None]) -> tuple[T
     """Let the contenders take turns and compare them by median.
 
     A first round is not timed: it loads what is loaded lazily and compares the answers. In the `repeat` rounds that
-    follow everybody runs once, each time beginning with another one; `step` is called before every run. The table has a
-    row per contender: median, fastest and slowest time, and the ratios of medians; targets are judged where their
-    contender is installed.
+    follow every contender runs once, each time beginning with another one; `step` is called before every run. The table
+    has a row per contender: median, fastest and slowest time, and the ratios of medians; targets are evaluated where
+    their contender is installed.
     """
     present = question.present
     given: dict[str, Mapping[str, Any]] = {}
@@ -160,8 +160,8 @@ def ask(question: Question, repeat: int, step: Callable[[str], None]) -> tuple[T
             times[contender.name].append(contender.whole()[0] * _seconds(contender.run))
     seconds = {name: statistics.median(values) for name, values in times.items()}
     rows = [_row(c, question, times.get(c.name), seconds) for c in question.contenders]
-    judged = [target.judge(question, seconds) for target in question.targets if target.other in seconds]
-    return Table(question.title, rows, question.note), judged
+    verdicts = [target.evaluate(question, seconds) for target in question.targets if target.other in seconds]
+    return Table(question.title, rows, question.note), verdicts
 
 
 def check_agreement(given: Mapping[str, Mapping[str, Any]], rtol: float) -> None:
@@ -193,7 +193,7 @@ Builders = Sequence[Callable[[], Question]]
 
 @dataclass(frozen=True)
 class Run:
-    """How a section is to run: `step` is called with words before each piece of its work."""
+    """How a section is to run: `step` is called with a description before each piece of its work."""
 
     seed: int
     quick: bool
@@ -223,13 +223,13 @@ class Benchmark:
     """Questions that belong together, and whose memory is measured.
 
     From the seed, and whether sizes are small, `questions` gives functions that each make a question with its data,
-    `footprints` those whose memory is measured; from their bytes, in the same order, `judge_memory` gives verdicts.
+    `footprints` those whose memory is measured; from their bytes, in the same order, `memory_verdicts` gives verdicts.
     """
 
     title: str
     questions: Callable[[int, bool], Builders]
     footprints: Callable[[int, bool], Sequence[Footprint]] = lambda seed, quick: ()
-    judge_memory: Callable[[Sequence[int]], list[Verdict]] = lambda sizes: []
+    memory_verdicts: Callable[[Sequence[int]], list[Verdict]] = lambda sizes: []
     notes: tuple[str, ...] = ()
     n_threads: int = 2  # of every BLAS
     sections: tuple[Section, ...] = ()
@@ -248,7 +248,7 @@ def only(benchmark: Benchmark, titles: Sequence[str]) -> Benchmark:
         exact = [section for section in found if section.title.casefold() == title.casefold()]
         if not found:
             known = ", ".join(repr(section.title) for section in benchmark.sections)
-            raise ValueError(f"`sections`: {title!r} is none of this benchmark, which has {known or 'no sections'}.")
+            raise ValueError(f"`sections`: the title {title!r} is not among those of this benchmark: {known or 'it has none'}.")
         chosen += exact or found
     kept = tuple(section for section in benchmark.sections if section in chosen)
     return Benchmark(benchmark.title, lambda seed, quick: (), notes=benchmark.notes, sections=kept)
@@ -276,13 +276,13 @@ def survey(benchmark: Benchmark, *, repeat: int, seed: int, progress: Progress, 
         total += len(sections)
         answers = [ask(question, repeat, step) for question in questions]
         sizes = [_footprint(footprint, n_threads, step) for footprint in footprints]
-        found = []
+        results = []
         spent = []
         for section in sections:
             step(section.title)
             quietly = Run(seed, quick, repeat, lambda what: progress(done, total, what))
             began = perf_counter()
-            found.append(section.work(quietly))
+            results.append(section.work(quietly))
             spent.append({"section": section.title, "seconds": perf_counter() - began})
         contenders = [contender for question in questions for contender in question.contenders]
         info = _machine(n_threads) | run_info(seed=seed, seconds=perf_counter() - start)
@@ -294,15 +294,15 @@ def survey(benchmark: Benchmark, *, repeat: int, seed: int, progress: Progress, 
         rows = [footprint.row(size) for footprint, size in zip(footprints, sizes, strict=True)]
         note = "Growth of a fresh process over its data, libraries and BLAS buffers."
         tables.append(Table("Peak memory", rows, note))
-    tables += [item for items, _ in found for item in items]
+    tables += [item for items, _ in results for item in items]
     if spent:
         tables.append(Table("Time of the sections", spent))
     if not quick:
-        verdicts = [verdict for _, judged in answers for verdict in judged] + benchmark.judge_memory(sizes)
-        verdicts += [verdict for _, judged in found for verdict in judged]
+        verdicts = [verdict for _, found in answers for verdict in found] + benchmark.memory_verdicts(sizes)
+        verdicts += [verdict for _, found in results for verdict in found]
         tables.append(Table("Targets", [verdict.row() for verdict in verdicts], ours=("measured",)))
     skipped = [f"Skipped: {s.title}: {why}." for s, why in zip(benchmark.sections, why_not, strict=True) if why]
-    summary = "Beside rivals and the arithmetic lower bound, in one run."
+    summary = "Compared with baselines and the arithmetic lower bound, in one run."
     notes = [
         f"Medians of {repeat} rounds, {n_threads} threads, float64. {_FAIR}",
         *skipped,
@@ -312,17 +312,17 @@ def survey(benchmark: Benchmark, *, repeat: int, seed: int, progress: Progress, 
 
 
 def _caveats(contenders: Sequence[Contender], load: float, quick: bool) -> list[str]:
-    """What a reader of the figures has to hold against them."""
+    """Caveats of the figures."""
     caveats = [f"Skipped: {c.name}, because {c.needs} is not installed." for c in contenders if not c.installed]
     if load > 0.5:
         caveats.append(f"Other work kept {load:.1f} cores busy when the run began; run it again on a quiet machine.")
     if quick:
-        caveats.append("Sizes are small, to see that everything runs and agrees; no target is judged.")
+        caveats.append("Sizes are small, to see that everything runs and agrees; targets are not evaluated.")
     return caveats
 
 
 def _footprint(footprint: Footprint, n_threads: int, step: Callable[[str], None]) -> int:
-    """Bytes, after saying what is being done."""
+    """Bytes, after a call of `step`."""
     step(f"memory: {footprint.what}")
     return footprint.measure(n_threads)
 
@@ -363,12 +363,12 @@ def _machine(n_threads: int) -> dict[str, Any]:
 
 
 def _load() -> float:
-    """Cores that were busy during the last minute; 0 where the system does not tell."""
+    """Cores that were busy during the last minute; 0 where the system does not report them."""
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
 
 
 def _blas(library: Mapping[str, Any]) -> str:
-    """A BLAS in words, and the package that brings it: NumPy and SciPy each have their own."""
+    """Name and version of a BLAS, and the package that brings it: NumPy and SciPy each have their own."""
     owner = Path(library["filepath"]).parent.name.removesuffix(".libs")
     words = (library["internal_api"], library["version"], library.get("architecture"), f"({owner})")
     return " ".join(str(word) for word in words if word)

@@ -1,4 +1,4 @@
-"""Model files: saving and loading beside the bytes and their hashes, and beside the package safetensors."""
+"""Model files: saving and loading compared with the bytes and their hashes, and with the package safetensors."""
 
 from __future__ import annotations
 

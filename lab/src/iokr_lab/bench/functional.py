@@ -1,8 +1,8 @@
-"""Curves: a fit and leave-one-out with gaps beside dense systems over the points seen, and rivals on complete curves.
+"""Curves: a fit and leave-one-out with gaps compared with dense systems, and baselines on complete curves.
 
 (a) to (c) nerve tracts at the first visit, 141 curves of 55 points with gaps, γ = 1/median, a Gaussian curve kernel of
-width 0.1; the rival is one Cholesky factor of the matrix over all points that were seen. (d) complete curves of the
-same set: one fit with leave-one-out of every alpha, beside what one would do by hand.
+width 0.1; the baseline is one Cholesky factor of the matrix over all points that were seen. (d) complete curves of the
+same set: one fit with leave-one-out of every alpha, compared with what one would do by hand.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from iokr_lab.bench.grams import Matrix
 from iokr_lab.bench.plain_gradients import dense_masked, plain_gradients
 from iokr_lab.data.growth import load_dti
 
-__all__ = ["BENCHMARK", "dense", "fit", "left_out", "rivals"]
+__all__ = ["BENCHMARK", "baselines", "dense", "fit", "left_out"]
 
 _ALPHA = 10**-0.5  # what leave-one-out chooses on these curves
 _WIDTH = 0.1
@@ -31,7 +31,7 @@ OURS = "Functional"
 _DENSE = "Cholesky over the points seen"
 
 _TINY: dict[str, Any] = {"n": 30, "T": 12, "drawn": True}
-SMALL = {"fit": _TINY, "dense": _TINY, "left_out": {**_TINY, "refits": 3}, "rivals": _TINY}
+SMALL = {"fit": _TINY, "dense": _TINY, "left_out": {**_TINY, "refits": 3}, "baselines": _TINY}
 
 
 Hand = tuple[Matrix, Matrix, NDArray[np.bool_], Matrix]
@@ -47,7 +47,7 @@ class Sample:
     points: Matrix
 
     def model(self, alpha: float = _ALPHA) -> Functional:
-        """With everything given; every point counts alike, so that no weights differ."""
+        """A model with all its kernels given; every point has the same weight."""
         kernel = RBF(1 / (2 * _WIDTH**2))
         return Functional(curve_kernel=kernel, grid=self.points, curve_weight="points", alpha=alpha)
 
@@ -76,8 +76,8 @@ def sample(n: int, T: int, seed: int, drawn: bool) -> Sample:
 
 def fit(*, seed: int = 0, n: int = 141, T: int = 55, drawn: bool = False) -> Question:
     """One alpha."""
-    rival = "plain conjugate gradients", _by_gradients
-    return _fits("(a) One fit", sample(n, T, seed, drawn), rival, (Deadline(OURS, at_most=0.2),))
+    baseline = "plain conjugate gradients", _by_gradients
+    return _fits("(a) One fit", sample(n, T, seed, drawn), baseline, (Deadline(OURS, at_most=0.2),))
 
 
 def _by_gradients(problem: Hand) -> Matrix:
@@ -89,15 +89,15 @@ def _by_cholesky(problem: Hand) -> Matrix:
 
 
 def dense(*, seed: int = 0, n: int = 141, T: int = 55, drawn: bool = False) -> Question:
-    """The same beside one matrix over all points seen, which takes long: one round."""
-    rival = _DENSE, _by_cholesky
-    return _fits("(b) The dense system", sample(n, T, seed, drawn), rival, (Target(_DENSE, at_least=50.0),), 1)
+    """The same, compared with one matrix over all points seen, which takes long: one round."""
+    baseline = _DENSE, _by_cholesky
+    return _fits("(b) The dense system", sample(n, T, seed, drawn), baseline, (Target(_DENSE, at_least=50.0),), 1)
 
 
 def _fits(
     title: str,
     curves: Sample,
-    rival: tuple[str, Callable[[Hand], Matrix]],
+    baseline: tuple[str, Callable[[Hand], Matrix]],
     targets: tuple[Target, ...],
     rounds: int = 5,
 ) -> Question:
@@ -111,13 +111,13 @@ def _fits(
         return {"h": K @ C @ A}
 
     n, T = curves.Y.shape
-    name, by_hand = rival
+    name, by_hand = baseline
     return Question(
         f"{title}, {n} curves of {T} points, {int(seen.sum())} points seen",
         (Contender(OURS, ours, answers, "ours"), Contender(name, lambda: by_hand(hand), answers)),
         targets,
         rtol=1e-8,
-        note="Ours includes reading the curves, both kernels and their eigenvectors; the rival is given K and A.",
+        note="Ours includes reading the curves, both kernels and their eigenvectors; the baseline is given K and A.",
         rounds=rounds,
     )
 
@@ -163,7 +163,7 @@ def left_out(*, seed: int = 0, n: int = 141, T: int = 55, drawn: bool = False, r
     )
 
 
-def rivals(*, seed: int = 0, n: int = 141, T: int = 55, drawn: bool = False) -> Question:
+def baselines(*, seed: int = 0, n: int = 141, T: int = 55, drawn: bool = False) -> Question:
     """Complete curves: 19 alphas by leave-one-out, then predictions."""
     curves = sample(n, T, seed, drawn)
     whole = np.flatnonzero(~np.isnan(curves.Y).any(axis=1))
@@ -216,4 +216,4 @@ def _nearest(X: Matrix, Y: Matrix) -> Matrix:
     return np.asarray(Y[squares.argmin(axis=1)])
 
 
-BENCHMARK = Benchmark("Curves", sized(SMALL, fit, dense, left_out, rivals), n_threads=1)
+BENCHMARK = Benchmark("Curves", sized(SMALL, fit, dense, left_out, baselines), n_threads=1)

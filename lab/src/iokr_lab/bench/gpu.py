@@ -1,4 +1,4 @@
-"""One fit on a CUDA device through torch, beside the bare arithmetic in torch."""
+"""One fit on a CUDA device through torch, compared with the bare arithmetic in torch."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def one_fit(*, seed: int = 0, n: int = 30_000, p: int = 50, q: int = 256) -> Que
 
 
 def _torch() -> Any:
-    """torch with a device, or a plain refusal."""
+    """torch with a device; otherwise a `ValueError`."""
     try:
         import torch
     except ImportError:

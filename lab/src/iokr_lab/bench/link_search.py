@@ -1,4 +1,4 @@
-"""Parameters of link prediction chosen on a sample, beside the search on all nodes: time, and links of new nodes."""
+"""Parameters of link prediction chosen on a sample and by the search on all nodes: time, and links of new nodes."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ __all__ = ["SECTION", "command_files", "network"]
 
 FULL = {"N": 5000, "p": 100, "new": 500}
 SMALL = {"N": 60, "p": 8, "new": 12}
-SECONDS = 240.0  # for the command, and what a sample may cost in AUC-ROC
-POINTS = 0.5
-_SEMI = 2  # one in so many nodes is labelled where the others take part
+SECONDS = 240.0  # of the command
+POINTS = 0.5  # of AUC-ROC that a sample may cost
+_SEMI = 2  # one node in two is labelled where the fit is semi-supervised
 
 
 def network(rng: np.random.Generator, N: int, p: int, degree: float, noise: float = 0.5) -> tuple[Matrix, csr_array]:
@@ -55,8 +55,8 @@ def command_files(
     (folder / "nodes.tsv").write_text("\n".join([head, *lines]) + "\n", encoding="utf-8")
     inside = np.isin(np.arange(N), labeled)
     ends = W.tocoo()
-    told = (ends.row < ends.col) & inside[ends.row] & inside[ends.col]
-    pairs = zip(ends.row[told].tolist(), ends.col[told].tolist(), strict=True)
+    known = (ends.row < ends.col) & inside[ends.row] & inside[ends.col]
+    pairs = zip(ends.row[known].tolist(), ends.col[known].tolist(), strict=True)
     links = "".join(f"n{i}\tn{j}\n" for i, j in pairs)
     (folder / "edges.tsv").write_text("source\ttarget\n" + links, encoding="utf-8")
     (folder / "labeled.tsv").write_text("id\n" + "".join(f"n{i}\n" for i in labeled), encoding="utf-8")
@@ -86,10 +86,10 @@ def _work(run: Run) -> tuple[list[Table], list[Verdict]]:
         words = "semi-supervised" if semi else "supervised"
         with TemporaryDirectory(prefix="iokr-bench-") as place:
             files, new, W = command_files(Path(place), seed=run.seed, semi=semi, **size)
-            told: list[str] = []
+            messages: list[str] = []
 
-            def progress(done: int, total: int, what: str, words: str = words, told: list[str] = told) -> None:
-                told.append(what)
+            def progress(done: int, total: int, what: str, words: str = words, messages: list[str] = messages) -> None:
+                messages.append(what)
                 run.step(f"{words}: {what}")
 
             def command(files: Any = files, semi: bool = semi, progress: Any = progress) -> Any:
@@ -130,8 +130,8 @@ def _work(run: Run) -> tuple[list[Table], list[Verdict]]:
             )
         note = (
             f"{size['N']} nodes, {size['p']} features, {n_labeled} labelled; areas on links of "
-            f"{size['new']} nodes whose links nobody was told. The command compares models, chooses, learns, ranks and "
-            f"draws; it told {len(set(told))} different lines of progress. The searches are `LinkPredictor`'s."
+            f"{size['new']} nodes whose links were held out. The command compares models, chooses, learns, ranks and "
+            f"draws; it reported {len(set(messages))} different lines of progress. The searches are `LinkPredictor`'s."
         )
         tables.append(Table(f"(c) {words}: parameters on a sample", rows, note))
     return tables, verdicts

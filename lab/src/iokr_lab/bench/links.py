@@ -1,11 +1,10 @@
-"""Link prediction: one fold beside every rival, and the best links of ten thousand nodes.
+"""Link prediction: one fold with every baseline, and the best links of ten thousand nodes.
 
 (a) A fold of a network of 1242 nodes, the size of the yeast network of the papers: learn from the links between four
-fifths of the nodes and score every pair. The rivals are those of `iokr_lab.baselines`, at their defaults; the floor is
-our
-arithmetic written by hand. (b) 10 000 nodes, 2000 of them labelled: the 100 000 best new links, which nobody can have
-from the matrix of all scores without 800 MB for it; then the peak memory of both, and that of a fit in which the nodes
-without labels take part. (c) The command on 5000 nodes, and the parameters that it chooses on a sample beside those of
+fifths of the nodes and score every pair. The baselines are those of `iokr_lab.baselines`, at their defaults; the floor
+is our arithmetic written by hand. (b) 10 000 nodes, 2000 of them labelled: the 100 000 best new links, which take
+800 MB from the matrix of all scores; then the peak memory of both, and that of a semi-supervised fit.
+(c) The command on 5000 nodes, and the parameters that it chooses on a sample and by
 the search on all (`link_search.py`).
 """
 
@@ -73,7 +72,7 @@ def fold(*, seed: int = 0, N: int = 1242, p: int = 50) -> Question:
         f"(a) one fold of {N} nodes, {len(labeled)} labelled",
         (
             Contender("LinkPredictor", partial(scores, LinkPredictor(kernel, alpha=alpha)), ours, "ours"),
-            *(Contender(name, partial(scores, rival)) for name, rival in learning.items()),
+            *(Contender(name, partial(scores, baseline)) for name, baseline in learning.items()),
             Contender("naive (learns nothing)", partial(scores, Naive(kernel))),
             Contender("floor", partial(fold_floor, X, W, labeled, 1.0 / p, alpha), ours, "floor"),
         ),
@@ -135,7 +134,7 @@ def top_links(*, seed: int = 0, N: int = 10_000, n: int = 2000, p: int = 50, top
 
 
 def smooth_links(*, seed: int = 0, N: int = 10_000, n: int = 2000, p: int = 50, top: int = 100_000) -> Question:
-    """The same from a fit in which the nodes without labels take part."""
+    """The same from a semi-supervised fit."""
     X, W, labeled = _partly_labeled(seed, N, n, p)
 
     def ours() -> Any:
@@ -143,7 +142,7 @@ def smooth_links(*, seed: int = 0, N: int = 10_000, n: int = 2000, p: int = 50, 
         return model.fit(X, W, labeled).predict_links(top=top)
 
     contender = Contender(_SMOOTH, ours, lambda answer: {"scores": answer[1]}, "ours")
-    return Question(f"{N} nodes, {n} labelled, all taking part", (contender,))
+    return Question(f"{N} nodes, {n} labelled, semi-supervised", (contender,))
 
 
 _SMOOTH = "LinkPredictor, semi-supervised"
@@ -189,10 +188,10 @@ def _footprints(seed: int, quick: bool) -> list[Footprint]:
     return [Footprint(what, __name__, question, who, full, small) for question, who in asked]
 
 
-def _judge_memory(sizes: Sequence[int]) -> list[Verdict]:
+def _memory_verdicts(sizes: Sequence[int]) -> list[Verdict]:
     """Under 4 GB; the matrix of all scores alone would take 800 MB."""
     named = zip(("LinkPredictor", _SMOOTH), sizes, strict=False)
     return [Verdict(f"memory of {who}, GB", size / 1e9, at_most=4.0) for who, size in named]
 
 
-BENCHMARK = Benchmark("Links", sized(_SMALL, fold, top_links), _footprints, _judge_memory, sections=(SECTION,))
+BENCHMARK = Benchmark("Links", sized(_SMALL, fold, top_links), _footprints, _memory_verdicts, sections=(SECTION,))

@@ -1,10 +1,10 @@
-"""Models on pairs of nodes without a matrix of pairs: ridge and margin beside dense Gram matrices and the vec trick.
+"""Models on pairs of nodes without a matrix of pairs: ridge and margin, dense Gram matrices, the vec trick.
 
 (a) Ridge on 5000 pairs of 500 nodes, with compiled loops; (b) the same without; (c) the margin there; (d) ridge on 200
-000 pairs of 2000 nodes, ours alone, once, with its memory: the matrix of pairs would take 320 GB. Everybody begins with
-the nodes' vectors and ends with the scores of a thousand other pairs. The generalised vec trick is written out below as
-bare conjugate gradients, without a preconditioner and without an estimator around them, on the same compiled loops as
-ours: what is measured is what we add to it.
+000 pairs of 2000 nodes, ours alone, once, with its memory: the matrix of pairs would take 320 GB. All contenders begin
+with the nodes' vectors and end with the scores of a thousand other pairs. The generalised vec trick is written out
+below as bare conjugate gradients, without a preconditioner and without an estimator around them, on the same compiled
+loops as ours: what is measured is what we add to it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _SMALL = {"m": 40, "n": 300, "p": 4}
 def _questions(seed: int, quick: bool) -> list[Callable[[], Question]]:
     first: dict[str, Any] = {"seed": seed, **(_SMALL if quick else {})}
     makers = (ridge, ridge_plain, margin) if util.find_spec("numba") else (ridge_plain, margin)
-    alone = partial(ridge, seed=seed, rivals=False, letter="d", **_large(quick))
+    alone = partial(ridge, seed=seed, baselines=False, letter="d", **_large(quick))
     return [*(partial(make, **first) for make in makers), alone]
 
 
@@ -58,7 +58,7 @@ def _large(quick: bool) -> dict[str, int]:
 def _footprints(seed: int, quick: bool) -> list[Footprint]:
     large = _large(quick)
     what = f"{large['n']} pairs of {large['m']} nodes"
-    full = {"seed": seed, "rivals": False, **large}
+    full = {"seed": seed, "baselines": False, **large}
     small = {"seed": seed, **_SMALL}
     return [Footprint(what, __name__, "ridge", "PairModel", full, small)]
 
@@ -67,13 +67,13 @@ def _footprints(seed: int, quick: bool) -> list[Footprint]:
 
 
 def ridge(
-    *, seed: int = 0, m: int = 500, n: int = 5000, p: int = 10, rivals: bool = True, letter: str = "a"
+    *, seed: int = 0, m: int = 500, n: int = 5000, p: int = 10, baselines: bool = True, letter: str = "a"
 ) -> Question:
     """TPPK ridge on n pairs of m nodes."""
     X, pairs, y, test = _network(seed, m, n, p)
     model = PairModel(RBF(1 / p), alpha=_ALPHA, solver=ConjugateGradient(tol=_TOL))
     contenders = [Contender("PairModel", lambda: model.fit(X, pairs, y).decision_function(test), _scores, "ours")]
-    if rivals:
+    if baselines:
         contenders += [
             Contender(_TRICK, lambda: vec_trick(X, pairs, y, test, 1 / p), _scores, needs="numba"),
             Contender(_DENSE, lambda: _dense_ridge(X, pairs, y, test, 1 / p), _scores),
@@ -83,8 +83,8 @@ def ridge(
         tuple(contenders),
         (Target(_TRICK, at_most=1.3),),
         rtol=1e-3,
-        note=f"TPPK, λ = {_ALPHA:g}, relative residual {_TOL:g}.{'' if rivals else ' Timed once.'}",
-        rounds=None if rivals else 1,
+        note=f"TPPK, λ = {_ALPHA:g}, relative residual {_TOL:g}.{'' if baselines else ' Timed once.'}",
+        rounds=None if baselines else 1,
     )
 
 
@@ -145,7 +145,8 @@ def vec_trick(X: Matrix, pairs: Pairs, y: Matrix, test: Pairs, gamma: float) -> 
         step = rr / float(d @ A)
         x += step * d
         r -= step * A
-        rr, before = float(r @ r), rr
+        before = rr
+        rr = float(r @ r)
         d = r + (rr / before) * d
     return times(x, np.ascontiguousarray(test[:, 0]), np.ascontiguousarray(test[:, 1]))
 
@@ -195,7 +196,8 @@ def _gram(X: Matrix, gamma: float) -> Matrix:
 
 
 def _tppk(K: Matrix, left: Pairs, right: Pairs) -> Matrix:
-    (a, b), (c, d) = left.T, right.T
+    a, b = left.T
+    c, d = right.T
     G: Matrix = K[a][:, c] * K[b][:, d]
     G += K[a][:, d] * K[b][:, c]
     return G
@@ -205,8 +207,8 @@ def _scores(f: Any) -> dict[str, Any]:
     return {"scores": f}
 
 
-def _judge_memory(sizes: Sequence[int]) -> list[Verdict]:
+def _memory_verdicts(sizes: Sequence[int]) -> list[Verdict]:
     return [Verdict("memory of 200 000 pairs of 2000 nodes, GB", sizes[0] / 1e9, at_most=1.0)]
 
 
-BENCHMARK = Benchmark("Pairs", _questions, _footprints, _judge_memory)
+BENCHMARK = Benchmark("Pairs", _questions, _footprints, _memory_verdicts)

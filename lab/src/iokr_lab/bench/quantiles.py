@@ -1,7 +1,7 @@
-"""Quantiles at 20 levels to a gap of 1e-4: ours beside generic alternating directions and a quasi-Newton method.
+"""Quantiles at 20 levels to a gap of 1e-4: ours compared with generic alternating directions and a quasi-Newton method.
 
-n = 300 rows of a sine whose noise grows, Gaussian kernels (γ = 10 on inputs, c = 9 on levels, 1 added to both),
-λ = 0.01: (a) without the penalty on crossings, (b) with it, ν = 0.05 at 19 anchors between the levels. Everybody solves
+n = 300 rows of a sine whose noise grows, Gaussian kernels (γ = 10 on inputs, c = 9 on levels, 1 added to both), λ =
+0.01: (a) without the penalty on crossings, (b) with it, ν = 0.05 at 19 anchors between the levels. All contenders solve
 the same problem: the generic solver is the one of all other losses, in the same library; L-BFGS-B takes the dual in its
 box.
 """
@@ -39,7 +39,7 @@ SMALL = {"plain": _TINY, "crossing": _TINY}
 
 @component
 class _AnyLoss(BoxLoss):
-    """Boxes that a solver does not know for such."""
+    """A box loss that does not declare itself as one, so that the generic solver is used."""
 
     lo: Any
     hi: Any
@@ -78,7 +78,7 @@ class Task:
         return fit_levels(self.theta, None, self.nu, 1.0)
 
     def problem(self) -> Problem:
-        """The same in a loss that the solver knows nothing about."""
+        """The same with a loss that the solver has no special code for."""
         levels = self.levels()
         points = Points.of(RBF(10.0), self.X, 1.0)
         loss = levels.loss()
@@ -86,7 +86,7 @@ class Task:
         return Problem(gram, levels.targets(self.y - np.median(self.y)), _AnyLoss(loss.lo, loss.hi), _ALPHA)
 
     def value(self, C: Matrix) -> dict[str, Any]:
-        """The objective at C over that at 0, beside one: gaps of 1e-4 are differences of 1e-4."""
+        """The objective at C over that at 0, plus one: gaps of 1e-4 are differences of 1e-4."""
         problem = self.problem()
         return {"1 + objective": 1 + float(problem.objective(C)) / float(problem.objective(np.zeros_like(C)))}
 
@@ -117,7 +117,7 @@ class Task:
         return np.asarray(last / _ALPHA)
 
 
-_PATIENCE = 40  # looks at the gap of a rival that may not arrive
+_PATIENCE = 40  # looks at the gap of a baseline that may not converge
 
 
 def _solved(task: Task) -> Matrix:

@@ -1,4 +1,4 @@
-"""Ridge regression in closed form: time and memory of what every other part of the library stands on.
+"""Ridge regression in closed form: time and memory of what every other part of the library builds on.
 
 (a) One fit. (b) A path over alpha with leave-one-out. (c) Ranking shared candidates. (d) A path with
 unlabelled points. Then the peak memory of the first three. The floors are the arithmetic that nobody can
@@ -51,12 +51,12 @@ def one_fit(*, seed: int = 0, n: int = 4000, p: int = 50, q: int = 200) -> Quest
     gamma = 1.0 / p
     alpha = 0.5
     ours = IOKR(RBF(gamma), alpha=alpha)
-    rival = KernelRidge(alpha=alpha, kernel="rbf", gamma=gamma)
+    baseline = KernelRidge(alpha=alpha, kernel="rbf", gamma=gamma)
     return Question(
         f"(a) one fit, n = {n}, q = {q}",
         (
             Contender("IOKR", lambda: ours.fit(X, Y), lambda model: {"C": model.solution_.C}, "ours"),
-            Contender("KernelRidge", lambda: rival.fit(X, Y), lambda model: {"C": model.dual_coef_}),
+            Contender("KernelRidge", lambda: baseline.fit(X, Y), lambda model: {"C": model.dual_coef_}),
             Contender("floor", lambda: fit_floor(X, Y, gamma, alpha), lambda C: {"C": C}, "floor"),
         ),
         (Target("floor", at_most=1.15),),
@@ -82,8 +82,8 @@ def path(*, seed: int = 0, n: int = 2000, p: int = 50, q: int = 100, n_alphas: i
     gamma = 1.0 / p
     alphas = np.logspace(-4, 3, n_alphas)
     ours = IOKRCV(RBF(gamma), alphas=alphas.tolist())
-    rival = KernelRidge(kernel="rbf", gamma=gamma)
-    search = GridSearchCV(rival, {"alpha": alphas}, scoring="neg_mean_squared_error", cv=5)
+    baseline = KernelRidge(kernel="rbf", gamma=gamma)
+    search = GridSearchCV(baseline, {"alpha": alphas}, scoring="neg_mean_squared_error", cv=5)
     return Question(
         f"(b) {n_alphas} alphas, n = {n}, q = {q}",
         (
@@ -233,7 +233,7 @@ def unlabeled(*, seed: int = 0, N: int = 2000, n: int = 200, p: int = 10, q: int
     manifold_weights = np.logspace(-3, 1, 5)
     grid = {"alphas": alphas.tolist(), "manifold_weights": manifold_weights.tolist()}
     ours = IOKRCV(RBF(gamma), manifold=Laplacian(n_neighbors=10), **grid)
-    rival = partial(direct_path, X, Y, gamma, alphas, manifold_weights)
+    baseline = partial(direct_path, X, Y, gamma, alphas, manifold_weights)
 
     def errors(answer: Matrix) -> dict[str, Any]:
         return {"leave-one-out errors": answer}
@@ -247,11 +247,11 @@ def unlabeled(*, seed: int = 0, N: int = 2000, n: int = 200, p: int = 10, q: int
                 lambda model: errors(model.loo_errors_),
                 "ours",
             ),
-            Contender("a system at every point", partial(rival, once=False), errors),
-            Contender("the same, L K formed once", partial(rival, once=True), errors),
+            Contender("a system at every point", partial(baseline, once=False), errors),
+            Contender("the same, L K formed once", partial(baseline, once=True), errors),
         ),
         (Target("a system at every point", at_least=10.0),),
-        note="The rivals factor αI + MK, M = JᵀJ + μL, at every point of the grid, one LU and n solves in "
+        note="The baselines factor αI + MK, M = JᵀJ + μL, at every point of the grid, one LU and n solves in "
         "place, and take leave-one-out from its inverse. Everybody begins with X.",
     )
 
@@ -301,7 +301,7 @@ def neighbor_laplacian(K: Matrix, k: int) -> Any:
 
 
 def _footprints(seed: int, quick: bool) -> list[Footprint]:
-    """One fit and a path beside their floors; ranking few candidates, and ten times as many."""
+    """One fit and a path with their floors; ranking few candidates, and ten times as many."""
 
     def of(question: str, contender: str, what: str, **sizes: int) -> Footprint:
         small = {"seed": seed, **_SMALL[question]}
@@ -316,7 +316,7 @@ def _footprints(seed: int, quick: bool) -> list[Footprint]:
     ]
 
 
-def _judge_memory(sizes: Sequence[int]) -> list[Verdict]:
+def _memory_verdicts(sizes: Sequence[int]) -> list[Verdict]:
     """n² doubles of a fit and of a path, and how ranking grows with the candidates."""
     doubles = 8 * 4000**2
     one_fit, _, _, path, _, few, many = sizes
@@ -338,4 +338,4 @@ def _fingerprints(rng: np.random.Generator, X: Matrix, planes: Matrix) -> Bits:
     return bits
 
 
-BENCHMARK = Benchmark("Ridge", sized(_SMALL, one_fit, path, ranking, unlabeled), _footprints, _judge_memory)
+BENCHMARK = Benchmark("Ridge", sized(_SMALL, one_fit, path, ranking, unlabeled), _footprints, _memory_verdicts)

@@ -2,7 +2,7 @@
 
 The spectra are MassBank's where they are under `IOKR_DATA`, else made ones of the same size. The floor is one compiled
 loop over as many exponentials as there are pairs of near peaks, one after the other, as the library of C takes them;
-NumPy's, which takes several at a time, is beside it.
+NumPy's, which takes several at a time, is shown, too.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def exponentials(count: Any, arguments: Any) -> float:
 
 
 def gram(*, seed: int = 0, n: int = 1000, letter: str = "a") -> Question:
-    """The symmetric Gram matrix, compiled and vectorised, beside its exponentials and a loop over pairs."""
+    """The symmetric Gram matrix, compiled and vectorised, compared with its exponentials and a loop over pairs."""
     spectra = _spectra(n, seed)
     kernel = ProbabilityProduct(_WIDTH, _SIGMA, cutoff=_CUTOFF).fit(spectra)
     R = kernel.represent(spectra)
@@ -118,7 +118,7 @@ def gram(*, seed: int = 0, n: int = 1000, letter: str = "a") -> Question:
 
 
 def without_numba(*, seed: int = 0, n: int = 1000, letter: str = "d") -> Question:
-    """The vectorised route beside the compiled one."""
+    """The vectorised route compared with the compiled one."""
     spectra = _spectra(n, seed)
     kernel = ProbabilityProduct(_WIDTH, _SIGMA, cutoff=_CUTOFF).fit(spectra)
     R = kernel.represent(spectra)
@@ -136,7 +136,7 @@ def without_numba(*, seed: int = 0, n: int = 1000, letter: str = "d") -> Questio
 
 
 def fingerprints(*, seed: int = 0, n: int = 2000, p: int = 4263) -> Question:
-    """Tanimoto of packed bits, beside the product of float rows."""
+    """Tanimoto of packed bits compared with the product of float rows."""
     dense = (np.random.default_rng(seed).uniform(size=(n, p)) < 0.1).astype(np.uint8)
     bits = Bits.of(dense)
     rows = dense.astype(np.float32)
@@ -155,7 +155,7 @@ def fingerprints(*, seed: int = 0, n: int = 2000, p: int = 4263) -> Question:
 
 
 def library(*, seed: int = 0, n: int = 200) -> Question:
-    """Cosines of matched peaks for library search, beside matchms where it is installed."""
+    """Cosines of matched peaks for library search, compared with matchms where it is installed."""
     spectra = _spectra(n, seed)
 
     def theirs() -> NDArray[np.float64]:
@@ -192,12 +192,12 @@ def _footprints(seed: int, quick: bool) -> list[Footprint]:
     return [Footprint(f"the Gram of {n} spectra", __name__, "gram", _OURS, {"seed": seed, "n": n}, {"n": 30}, n)]
 
 
-def _judge_memory(sizes: Sequence[int]) -> list[Verdict]:
+def _memory_verdicts(sizes: Sequence[int]) -> list[Verdict]:
     """At most 1.2 times the result and 100 MB."""
     limit = 1.2 * 8 * 3991**2 + 100e6
     return [Verdict("memory of the Gram of 3991 spectra / (1.2 times the result and 100 MB)", sizes[0] / limit, 1.0)]
 
 
 BENCHMARK = Benchmark(
-    "Gram matrices of mass spectra", _questions, _footprints, _judge_memory, n_threads=1, sections=(COMMANDS,)
+    "Gram matrices of mass spectra", _questions, _footprints, _memory_verdicts, n_threads=1, sections=(COMMANDS,)
 )

@@ -28,21 +28,23 @@ def measured(command: Sequence[str], cache: Path) -> dict[str, float]:
     import matplotlib
 
     threads = {f"{name}_NUM_THREADS": _THREADS for name in ("OMP", "OPENBLAS", "MKL")}
-    threads["MPLCONFIGDIR"] = os.environ.get("MPLCONFIGDIR", matplotlib.get_cachedir())  # its list of fonts is no part
+    threads["MPLCONFIGDIR"] = os.environ.get(
+        "MPLCONFIGDIR", matplotlib.get_cachedir()
+    )  # without the time of listing fonts
     start = perf_counter()
-    with TemporaryDirectory(prefix="iokr-") as folder, Path(folder, "said").open("w+") as said:
+    with TemporaryDirectory(prefix="iokr-") as folder, Path(folder, "messages").open("w+") as messages:
         child = subprocess.Popen(
             [sys.executable, "-m", "iokr.cli", "msms", *command],
             env={**os.environ, **threads, "XDG_CACHE_HOME": str(cache)},
             stdout=subprocess.DEVNULL,
-            stderr=said,
+            stderr=messages,
         )
         _, status, used = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
         seconds = perf_counter() - start
         if child.returncode:
-            said.seek(0)
-            raise RuntimeError(f"iokr msms {' '.join(command)} failed:\n{said.read()}")
+            messages.seek(0)
+            raise RuntimeError(f"iokr msms {' '.join(command)} failed:\n{messages.read()}")
     unit = 1 if sys.platform == "darwin" else 1024
     return {"seconds": seconds, "processor": used.ru_utime + used.ru_stime, "bytes": used.ru_maxrss * unit}
 
@@ -123,7 +125,7 @@ def _missing() -> str | None:
     if find_spec("rdkit") is None:
         return "RDKit is not installed"
     if not hasattr(os, "wait4"):
-        return "this system does not tell what a process has used"
+        return "this system does not report what a process has used"
     try:
         load_massbank_msms()
     except DataNotFound as error:

@@ -1,9 +1,9 @@
-"""Output-kernel forests beside scikit-learn's own on coordinates of the outputs.
+"""Output-kernel forests compared with scikit-learn's own on coordinates of the outputs.
 
-(a) yeast, (b) bibtex: 100 extra-trees and h at new rows, with whatever coordinates cost. The rival holds the outputs of
-all rows in `Eigen` coordinates, as one would by hand; the floor takes the coordinates that we use, the distinct outputs
-embedded once, and grows the same trees. (c) bibtex again, split on fewer coordinates. Every model tries √p features at
-each split.
+(a) yeast, (b) bibtex: 100 extra-trees and h at new rows, with the cost of the coordinates. The baseline holds the
+outputs of all rows in `Eigen` coordinates, as one would by hand; the floor takes the coordinates that we use, the
+distinct outputs embedded once, and grows the same trees. (c) bibtex again, split on fewer coordinates. Every model
+tries √p features at each split.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _r2(H: Matrix, Z: Matrix, Y: Matrix, Y_new: Matrix) -> float:
 
 
 def _beside_one(r2: float) -> Matrix:
-    """R² and 1, so that agreement is judged relative to the whole variance."""
+    """R² and 1, so that agreement is relative to the whole variance."""
     return np.array([r2, 1.0])
 
 

@@ -1,4 +1,4 @@
-"""Widths of a kernel by gradients: one evaluation beside the bare calls of its arithmetic.
+"""Widths of a kernel by gradients: one evaluation compared with the bare calls of its arithmetic.
 
 One evaluation of the evidence of `ARD` with the gradient of all widths and alpha, on 2000 rows of 13 features. The
 floor is the Gram matrix, `potrf`, `potri` and two products with a symmetric matrix, by hand on one triangle.

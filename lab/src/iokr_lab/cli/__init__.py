@@ -1,1 +1,1 @@
-"""The commands that the laboratory adds to `iokr`."""
+"""The commands that iokr-lab adds to `iokr`."""

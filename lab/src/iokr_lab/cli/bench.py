@@ -27,15 +27,15 @@ def bench(
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes, to see that everything runs.")] = False,
     section: Annotated[
         list[str] | None,
-        typer.Option("--section", metavar="WORDS", help="Only sections whose title holds these words; several times."),
+        typer.Option("--section", metavar="WORDS", help="Only sections whose title contains these words; repeatable."),
     ] = None,
     format: FormatOption = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Measure against rivals and the arithmetic lower bound.
+    """Measure against baselines and the arithmetic lower bound.
 
-    A contender that is not installed is named as skipped. Large ones come in sections, which can be run one by one:
+    A contender that is not installed is listed as skipped. Large ones come in sections, which can be run one by one:
     iokr bench scale --section "low rank on the CPU". With -o, the folder gets the table, metrics.json, run.json
     and report.html.
     """

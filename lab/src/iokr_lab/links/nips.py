@@ -230,7 +230,7 @@ _LATER = (
 _TODAY = (
     "K_Y with unit diagonal, no penalty, and the square roots of word frequencies, which reduce the influence of the "
     "few frequent words and give all authors vectors of the same length. The table shows the effect of each of these "
-    "and of the unlabelled authors. On a graph with so many neighbours exp(−L) is nearly the mean over its nodes, so "
+    "and of the unlabelled authors. On a graph with many neighbours exp(−L) is nearly the mean over its nodes, so "
     "the printed penalty shrinks what is common to all; the smoothing one is the Laplacian of the ten nearest "
     "neighbours."
 )

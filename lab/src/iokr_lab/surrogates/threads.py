@@ -13,7 +13,7 @@ _inside: list[int] = []  # the previous number of threads, once for each open co
 
 
 def import_torch() -> None:
-    """Import torch before threads start, so that none of them sees a partially imported module."""
+    """Import torch before threads start, so that no thread sees a partially imported module."""
     try:
         import torch  # noqa: F401
     except ImportError as error:

@@ -312,7 +312,7 @@ def _reach(results: Results) -> str:
     return (
         "A form is a candidate only if some training rule gives it. The share of such test words is an upper bound on "
         f"the accuracy: {'; '.join(parts)}. In Turkish, suffixes are concatenated and follow the vowels of the stem, "
-        "so many complete suffixes do not occur in training; rules would have to be composed from parts."
+        "therefore many complete suffixes do not occur in training; rules would have to be composed from parts."
     )
 
 

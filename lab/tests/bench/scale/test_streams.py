@@ -21,9 +21,9 @@ def test_chunks_follow_from_their_numbers():
 
 def test_a_small_stream_keeps_its_promises():
     tables, verdicts = streams.SECTIONS[0].work(RUN)
-    judged = {verdict.what: verdict for verdict in verdicts}
+    by_name = {verdict.what: verdict for verdict in verdicts}
     assert [row["n"] for row in tables[0].rows] == [500, 1000, 5000]
-    assert judged["partial_fit beside fit, relative difference"].met
+    assert by_name["partial_fit and fit, relative difference"].met
 
 
 @pytest.mark.slow

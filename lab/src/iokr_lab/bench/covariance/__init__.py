@@ -1,9 +1,9 @@
 """Covariance operators of outputs that are known through their kernel only: exact in O(n³), and low rank.
 
-(a) Covariance and (b) conditional covariance, one fit beside two eigendecompositions and the products that follow them.
+(a) Covariance and (b) conditional covariance, one fit and its two eigendecompositions and products.
 (c, d) One more λ. (e) Twice the points. (f) The low-rank option and (g) the same on many points. Then peak memory. The
-route that was published with these operators, incomplete Cholesky on both sides and a system of size (m₁m₂)², stands
-beside the first; it and the low-rank option are approximate, so their errors are printed.
+route that was published with these operators, incomplete Cholesky on both sides and a system of size (m₁m₂)², is shown
+with the first; it and the low-rank option are approximate, so their errors are printed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from iokr_lab.bench.covariance.exact import conditional, covariance, one_more, o
 from iokr_lab.bench.covariance.low_rank import low_rank, many_points
 from iokr_lab.bench.memory import Footprint
 
-__all__ = ["BENCHMARK", "SMALL", "footprints", "judge_memory"]
+__all__ = ["BENCHMARK", "SMALL", "footprints", "memory_verdicts"]
 
 SMALL: dict[str, dict[str, int]] = {
     "covariance": {"n": 80, "rank": 8},
@@ -43,7 +43,7 @@ def footprints(seed: int, quick: bool) -> list[Footprint]:
     ]
 
 
-def judge_memory(sizes: Sequence[int]) -> list[Verdict]:
+def memory_verdicts(sizes: Sequence[int]) -> list[Verdict]:
     """n² doubles of the exact fits."""
     doubles = 8 * 2000**2
     exact, conditional_, many = sizes
@@ -55,4 +55,4 @@ def judge_memory(sizes: Sequence[int]) -> list[Verdict]:
 
 
 _QUESTIONS = covariance, conditional, one_more, one_more_conditional, twice, low_rank, many_points
-BENCHMARK = Benchmark("Covariance operators", sized(SMALL, *_QUESTIONS), footprints, judge_memory)
+BENCHMARK = Benchmark("Covariance operators", sized(SMALL, *_QUESTIONS), footprints, memory_verdicts)

@@ -66,7 +66,7 @@ class Data:
         return found
 
     def error(self, scores: Matrix, truth: Matrix) -> str:
-        """‖S − Ŝ‖ / ‖S‖ in words."""
+        """‖S − Ŝ‖ / ‖S‖ in percent, as text."""
         return f"{np.linalg.norm(scores - truth) / np.linalg.norm(truth):.1%}"
 
 

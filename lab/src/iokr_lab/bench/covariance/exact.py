@@ -31,7 +31,7 @@ def covariance(*, seed: int = 0, n: int = 1000, rank: int = 50) -> Question:
     truth = data.scores(covariance_floor(*data.problem))
     Theta, left, pivots = published()
     literal = data.error(data.scores(Theta, None), truth)
-    alike = data.error(data.scores(Theta, data.approximate(left, pivots)), truth)
+    both = data.error(data.scores(Theta, data.approximate(left, pivots)), truth)
     return Question(
         f"(a) covariance, n = {n}",
         (
@@ -41,7 +41,7 @@ def covariance(*, seed: int = 0, n: int = 1000, rank: int = 50) -> Question:
         ),
         (Target("floor", at_most=1.2),),
         note="Floor: two Gram matrices, two eigh and three products. The published route is wrong by "
-        f"{literal} if the inverse alone is approximated, by {alike} if k_x goes through the factor of K as well: "
+        f"{literal} if the inverse alone is approximated, by {both} if k_x goes through the factor of K as well: "
         "‖S − Ŝ‖/‖S‖ over scores of new inputs.",
     )
 
@@ -96,7 +96,8 @@ def published_route(
 
     Returns Θ, L₁ and its pivots.
     """
-    (left, pivots), (right, _) = incomplete_cholesky(X, gamma, rank), incomplete_cholesky(Y, gamma_y, rank)
+    left, pivots = incomplete_cholesky(X, gamma, rank)
+    right, _ = incomplete_cholesky(Y, gamma_y, rank)
     shift = len(X) * alpha
     system = np.kron(left.T @ left, right.T @ right)
     system.flat[:: len(system) + 1] += shift
@@ -107,7 +108,7 @@ def published_route(
 
 
 def one_more(*, seed: int = 0, n: int = 1000, operator: str = "Covariance", letter: str = "c") -> Question:
-    """Another λ from factors that are there, beside the first."""
+    """Another λ from existing factors, compared with the first."""
     data = Data(seed, n)
     problem = posed(data, operator)
     path = spectral_path(problem, geometry(problem))

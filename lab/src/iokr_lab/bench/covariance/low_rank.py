@@ -16,7 +16,7 @@ __all__ = ["low_rank", "low_rank_floor", "many_points"]
 
 
 def low_rank(*, seed: int = 0, n: int = 1000, rank: int = 100) -> Question:
-    """Both sides on the span of `rank` objects, beside the exact fit."""
+    """Both sides on the span of `rank` objects, compared with the exact fit."""
     data = Data(seed, n)
     models = {operator: data.low_rank(operator, rank) for operator in OPERATORS}
     errors = {}
@@ -77,7 +77,8 @@ class Factors:
 
 def low_rank_floor(X: Matrix, Y: Matrix, gamma: float, gamma_y: float, alpha: float, rank: int) -> Factors:
     """B = Q[QᵀL₁ᵀL₂E∘γ/(λ + sγᵀ)]Eᵀ with L₁ᵀL₁ = Q diag(s) Qᵀ and L₂ᵀL₂/n = E diag(γ) Eᵀ."""
-    (left, pivots), (right, _) = incomplete_cholesky(X, gamma, rank), incomplete_cholesky(Y, gamma_y, rank)
+    left, pivots = incomplete_cholesky(X, gamma, rank)
+    right, _ = incomplete_cholesky(Y, gamma_y, rank)
     s, Q = positive_eigh(dgemm(1.0, left, left, trans_a=1))
     g, E = positive_eigh(dgemm(1 / len(X), right, right, trans_a=1))
     T = Q.T @ dgemm(1.0, left, right, trans_a=1) @ E

@@ -1,8 +1,8 @@
 """Kernels on structured objects: the Gram matrix of n objects, from the objects themselves.
 
-Each beside the loop over pairs that one would write from its definition in plain Python, which is timed on a few
-objects and multiplied by the number of pairs, and beside GraKeL and tslearn where they have the kernel and are
-installed. Rivals begin with objects in their own format. Kernels with compiled loops are asked again without Numba.
+Each is compared with the loop over pairs that one would write from its definition in plain Python, which is timed on a
+few objects and multiplied by the number of pairs, and with GraKeL and tslearn where they have the kernel and are
+installed. Baselines begin with objects in their own format. Kernels with compiled loops are timed without Numba, too.
 """
 
 from __future__ import annotations

@@ -21,14 +21,14 @@ def weisfeiler_lehman(*, seed: int = 0, n: int = 1000, compiled: bool = True) ->
     """Names of nodes after up to five refinements."""
     X = _graphs(np.random.default_rng(seed), n)
 
-    def rival() -> Any:
+    def baseline() -> Any:
         grakel = import_module("grakel")
         return grakel.WeisfeilerLehman(n_iter=5, base_graph_kernel=grakel.VertexHistogram).fit_transform(theirs())
 
     theirs = _grakel_graphs(X)
-    rivals = [Contender("GraKeL", rival, lambda K: {"K": K}, needs="grakel")]
+    baselines = [Contender("GraKeL", baseline, lambda K: {"K": K}, needs="grakel")]
     title = f"(i) WeisfeilerLehman(5), {n} graphs of 15 to 30 nodes"
-    return ask(title, WeisfeilerLehman(5), X, weisfeiler_lehman_pair, 10, rivals=rivals, compiled=compiled)
+    return ask(title, WeisfeilerLehman(5), X, weisfeiler_lehman_pair, 10, baselines=baselines, compiled=compiled)
 
 
 def weisfeiler_lehman_pair(x: Any, z: Any, depth: int = 5) -> float:
@@ -54,13 +54,13 @@ def shortest_path(*, seed: int = 0, n: int = 1000, compiled: bool = True) -> Que
     """Pairs of nodes with equal labels and distance."""
     X = _graphs(np.random.default_rng(seed), n)
 
-    def rival() -> Any:
+    def baseline() -> Any:
         return import_module("grakel").ShortestPath().fit_transform(theirs())
 
     theirs = _grakel_graphs(X)
-    rivals = [Contender("GraKeL", rival, lambda K: {"K": K}, needs="grakel")]
+    baselines = [Contender("GraKeL", baseline, lambda K: {"K": K}, needs="grakel")]
     title = f"(j) ShortestPath(), {n} graphs of 15 to 30 nodes"
-    return ask(title, ShortestPath(), X, shortest_path_pair, 6, rivals=rivals, compiled=compiled)
+    return ask(title, ShortestPath(), X, shortest_path_pair, 6, baselines=baselines, compiled=compiled)
 
 
 def shortest_path_pair(x: Any, z: Any) -> float:
@@ -93,7 +93,7 @@ def _graphs(rng: np.random.Generator, n: int) -> list[tuple[NDArray[np.int64], l
 
 
 def _grakel_graphs(X: Sequence[Any]) -> Callable[[], list[Any]]:
-    """The same graphs as GraKeL holds them, made when first asked for."""
+    """The same graphs as GraKeL holds them, made at the first call."""
     made: list[Any] = []
 
     def graphs() -> list[Any]:

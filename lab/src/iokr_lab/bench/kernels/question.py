@@ -1,4 +1,4 @@
-"""One question: a kernel beside the loop over pairs of objects, and beside rivals."""
+"""One question: a kernel, the loop over pairs of objects, and baselines."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def ask(
     few: int,
     *,
     compiled: bool | None = None,
-    rivals: Sequence[Contender] = (),
+    baselines: Sequence[Contender] = (),
 ) -> Question:
-    """The Gram matrix of X by the kernel, by the loop on a few objects, and by rivals.
+    """The Gram matrix of X by the kernel, by the loop on a few objects, and by baselines.
 
-    `compiled` is None for kernels that have no compiled loops.
+    Kernels without compiled loops leave `compiled` out.
     """
     some = list(X[:few])
     n = len(X)
@@ -51,11 +51,11 @@ def ask(
     contenders = (
         Contender(type(kernel).__name__, ours, lambda K: {"K": K, "corner": K[:few, :few]}, "ours"),
         Contender(LOOP, partial(pair_loop, some, pair), lambda K: {"corner": K}, whole=lambda: (whole, "")),
-        *rivals,
+        *baselines,
     )
     targets = (
         Target(LOOP, at_least=_PLAIN if compiled is False else _FAST),
-        *(Target(rival.name, at_most=1.0) for rival in rivals),
+        *(Target(baseline.name, at_most=1.0) for baseline in baselines),
     )
     note = f"The loop is timed on {few} objects; its time is that of all {n * (n + 1) // 2} pairs at the same pace."
     return Question(title, contenders, targets, note=note)

@@ -18,13 +18,13 @@ def global_alignment(*, seed: int = 0, n: int = 1000, compiled: bool = True) -> 
     """All alignments of series of 30 points."""
     X = np.random.default_rng(seed).standard_normal((n, 30, 1)).cumsum(axis=1)
 
-    def rival() -> Any:
+    def baseline() -> Any:
         return import_module("tslearn.metrics").cdist_gak(X, sigma=4.0)
 
-    rivals = [Contender("tslearn", rival, lambda K: {"K": K}, needs="tslearn")] if compiled else []
+    baselines = [Contender("tslearn", baseline, lambda K: {"K": K}, needs="tslearn")] if compiled else []
     title = f"(k) GlobalAlignment(4), {n} series of 30 points"
     kernel = GlobalAlignment(4.0)
-    return ask(title, kernel, X, alignment_pair, 8, compiled=compiled, rivals=rivals)
+    return ask(title, kernel, X, alignment_pair, 8, compiled=compiled, baselines=baselines)
 
 
 def alignment_pair(x: Matrix, z: Matrix) -> float:

@@ -61,7 +61,7 @@ def _near(word: str) -> Iterator[str]:
 
 
 def subsequence(*, seed: int = 0, n: int = 1000, compiled: bool = True) -> Question:
-    """Three letters with gaps, in words of up to 16 letters."""
+    """Three letters with gaps; words have up to 16 letters."""
     X = random_words(np.random.default_rng(seed), n, 16, "abcdefghijklmnopqrstuvwxyz")
     title = f"(c) Subsequence(3, 0.5), {n} words of 8 to 16 letters"
     return ask(title, Subsequence(3, 0.5), X, subsequence_pair, 12, compiled=compiled)

@@ -1,11 +1,11 @@
 """Losses without a closed form: time to a relative duality gap of 1e-6, from the inputs to the coefficients.
 
-(a) Huber, (b) ε-ridge and (c) ε-SVR beside the gradient methods of the literature on the dual, with the ridge
-fit as the unit. (d) The margin beside general solvers of quadratic programs, with its Gram matrix as the unit.
+(a) Huber, (b) ε-ridge and (c) ε-SVR, compared with the gradient methods of the literature on the dual, with the ridge
+fit as the unit. (d) The margin, compared with general solvers of quadratic programs, with its Gram matrix as the unit.
 (e) How a sweep of the margin's coordinate descent grows with n. A tenth of the outputs are outliers;
 λ is the largest eigenvalue of K over 800, κ and ε are the length of the noise.
 
-The rivals are written out below as one would write them in NumPy and SciPy. All stop at the same gap, from the
+The baselines are written out below as one would write them in NumPy and SciPy. All stop at the same gap, from the
 same formula; the products that they need for a step give it too, so that looking at it costs next to nothing.
 """
 
@@ -25,7 +25,7 @@ __all__ = ["BENCHMARK", "epsilon_insensitive", "epsilon_square", "huber", "margi
 _SMALL = {"n": 120, "q": 5, "p": 3}
 _SETTING = (
     f"λ = s_max/{RATIO:g}, s_max the largest eigenvalue of K; κ and ε are the length of the noise, {NOISE:g}√q; "
-    f"a tenth of the outputs are outliers. Everybody begins with X and stops at a relative duality gap of {TOL:g}."
+    f"a tenth of the outputs are outliers. All contenders begin with X and stop at a relative duality gap of {TOL:g}."
 )
 
 

@@ -1,4 +1,4 @@
-"""Outputs with outliers, and what every loss is asked for: the gap, λ, the length of the noise."""
+"""Outputs with outliers, and what all losses share: the gap, λ, the length of the noise."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from iokr_lab.bench.grams import Matrix, smooth_vectors
 
 __all__ = ["NOISE", "RATIO", "TOL", "check_gap", "largest_eigenvalue", "lengths", "with_outliers"]
 
-TOL = 1e-6  # the relative duality gap at which everybody stops
+TOL = 1e-6  # the relative duality gap at which all contenders stop
 RATIO = 800.0  # the largest eigenvalue of K over λ
 NOISE = 0.3  # standard deviation of an output's noise
 
@@ -37,4 +37,4 @@ def lengths(R: Matrix) -> Matrix:
 def check_gap(who: str, gap: float) -> None:
     """Raise `Disagreement` unless the gap is reached."""
     if not gap <= TOL:
-        raise Disagreement(f"{who}: stopped at a relative gap of {gap:.1e}, where {TOL:g} is asked for.")
+        raise Disagreement(f"{who}: stopped at a relative gap of {gap:.1e}, where {TOL:g} is required.")

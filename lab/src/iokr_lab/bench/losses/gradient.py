@@ -86,7 +86,7 @@ class DualGradient:
         self._kept: tuple[Matrix, float] | None = None
 
     def whole(self) -> tuple[float, str]:
-        """The steps of the whole run over those that are timed, and how many they are in words."""
+        """The steps of the whole run over those that are timed, and a remark on their number."""
         if self.timed is None or self.steps is None:
             return 1.0, ""
         count = f"{self.steps} steps" if self.reached else f"over {self.steps} steps, not there yet"

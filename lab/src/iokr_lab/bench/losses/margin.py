@@ -1,4 +1,4 @@
-"""(d) The margin beside general solvers of quadratic programs, its Gram matrix being the unit; (e) how it grows."""
+"""(d) The margin and general solvers of quadratic programs, with its Gram matrix as the unit; (e) how it grows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PROGRAMS: dict[str, dict[str, float]] = {
 
 
 def margin(*, seed: int = 0, n: int = 1000, p: int = 10, q: int = 50, compiled: bool = True) -> Question:
-    """The margin's dual with compiled loops beside general solvers, or without beside its Gram matrix."""
+    """The margin's dual: compiled and compared with general solvers, or in NumPy and compared with its Gram matrix."""
     X, Y = with_outliers(np.random.default_rng(seed), n, p, q)
     Y /= lengths(Y)[:, None]
     gamma = 1.0 / p
@@ -55,7 +55,7 @@ def margin(*, seed: int = 0, n: int = 1000, p: int = 10, q: int = 50, compiled: 
         check_gap("margin, ours", solution.gap)
         return {"objective": box_objective(Q, lam * np.sum(solution.C * Y, axis=1)) / n}
 
-    rivals = [
+    baselines = [
         Contender(
             f"{solver} through cvxpy",
             partial(quadratic_program, X, Y, gamma, lam, solver.upper(), **options),
@@ -69,13 +69,13 @@ def margin(*, seed: int = 0, n: int = 1000, p: int = 10, q: int = 50, compiled: 
         (
             Contender("Gram + solve", solve, answers, "ours"),
             Contender("IOKR.fit", fit, answers),
-            *(rivals if compiled or not util.find_spec("numba") else []),
+            *(baselines if compiled or not util.find_spec("numba") else []),
             Contender(_GRAM, lambda: library_gram(X, Y, gamma, lam), lambda found: {"Q": found}),
             Contender("Gram by hand", lambda: margin_gram(X, Y, gamma, lam), lambda found: {"Q": found}, "floor"),
         ),
         (
             Target(_GRAM, at_most=1.5 if compiled else 3.0),
-            *(Target(rival.name, at_least=15.0) for rival in rivals if compiled),
+            *(Target(baseline.name, at_least=15.0) for baseline in baselines if compiled),
         ),
         rtol=10 * TOL,
         note="Gram alone: Q = ΨΨᵀ ∘ K/λ as this library makes it, from X; Gram + solve: the same with its solver; "
@@ -127,7 +127,7 @@ def box_objective(Q: Matrix, alpha: Matrix) -> float:
 
 
 def sweeps(*, seed: int = 0, n: int = 1000, p: int = 10, q: int = 50, times: int = 10) -> Question:
-    """Sweeps of coordinate descent over 2n entries beside as many over n."""
+    """Sweeps of coordinate descent over 2n entries, and the same number over n."""
 
     def prepare(size: int) -> Callable[[], None]:
         X, Y = with_outliers(np.random.default_rng(seed), size, p, q)

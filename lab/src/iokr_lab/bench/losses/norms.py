@@ -1,4 +1,4 @@
-"""(a) Huber, (b) ε-ridge and (c) ε-SVR beside gradient methods on the dual, with the ridge fit as the unit."""
+"""(a) Huber, (b) ε-ridge and (c) ε-SVR and gradient methods on the dual, with the ridge fit as the unit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["PLAIN", "epsilon_insensitive", "epsilon_square", "huber"]
 _RIDGE = "ridge fit"
 PLAIN = "projected gradient"
 _FAST = "accelerated gradient with restart"
-_TIMED = 100  # steps of projected gradient that are timed; it needs thousands, all alike
+_TIMED = 100  # steps of projected gradient that are timed; it needs thousands of equal cost
 
 
 def huber(*, seed: int = 0, n: int = 1000, p: int = 10, q: int = 50) -> Question:
@@ -84,5 +84,5 @@ def _norm_question(
         (Target(PLAIN, at_least=50.0), Target(_FAST, at_least=4.0), *targets),
         rtol=10 * TOL,  # both are within 1e-6 · primal(0) of the minimum
         note="Gradient methods on the dual, step 1/λ_max(K̂). Projected gradient ran once to count its steps, "
-        f"{gradient.COUNTED} at most, all alike; {_TIMED} of them were timed, without the Gram matrix, and multiplied.",
+        f"{gradient.COUNTED} at most, of equal cost; {_TIMED} were timed, without the Gram matrix, and multiplied.",
     )

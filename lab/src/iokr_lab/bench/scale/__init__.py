@@ -1,8 +1,8 @@
-"""From thousands of points to millions, each route beside the arithmetic that nobody can avoid.
+"""From thousands of points to millions; each route is compared with the arithmetic that nobody can avoid.
 
-Exact: one triangle of the Gram matrix beside the full one, a fit that does not fit, growth with n beside its law; on a
-GPU one fit, leave-one-out and mixed precision. Low rank: landmarks, fits, every alpha, rows in chunks, Dask. A section
-that needs a GPU or Dask names itself as skipped without it.
+Exact: one triangle of the Gram matrix compared with the full one, a fit that exceeds memory, growth with n and its law;
+on a GPU one fit, leave-one-out and mixed precision. Low rank: landmarks, fits, every alpha, rows in chunks, Dask. A
+section that needs a GPU or Dask is listed as skipped without it.
 A file of this folder lists its sections in `SECTIONS`.
 """
 

@@ -1,4 +1,4 @@
-"""Exact fits on a CUDA device through torch: one triangle beside the loops by hand, leave-one-out, mixed precision."""
+"""Exact fits on a CUDA device through torch: one triangle, loops by hand, leave-one-out, mixed precision."""
 
 from __future__ import annotations
 
@@ -159,10 +159,9 @@ def most(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
 
 
 def leave_one_out(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
-    """h₋ᵢ(x_i) of every row beside the fit alone."""
+    """h₋ᵢ(x_i) of every row, compared with the fit alone."""
     n = 2000 if run.quick else 60_000
     X, Y = vectors(n, run.seed)
-
     kernel = RBF(GAMMA).fit(X)
     gram = kernel.gram(kernel.represent(X))
 
@@ -184,7 +183,7 @@ def leave_one_out(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]
 
 
 def mixed(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
-    """A float32 factor, and conjugate gradients with a preconditioner of low rank, beside float64."""
+    """A float32 factor, and conjugate gradients with a preconditioner of low rank, compared with float64."""
     import torch
 
     n = 3000 if run.quick else 120_000
@@ -198,7 +197,8 @@ def mixed(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
         run.step(f"{solver!r} on the device, n = {n}")
         model, seconds, held = measured(partial(_fit, X, Y, solver))
         name = type(solver).__name__
-        times[name], residuals[name] = seconds, _residual(model, Y)
+        times[name] = seconds
+        residuals[name] = _residual(model, Y)
         rows.append(_row(repr(solver), seconds, held, n, residual=residuals[name], found=model.solver_.explain()))
         del model
     few, small = (1000, 5) if run.quick else (20_000, 5)

@@ -1,4 +1,4 @@
-"""Low rank on a CUDA device through torch: fits beside loops by hand, rows that come from the host; CuPy's refusal."""
+"""Low rank on a CUDA device through torch: fits and loops by hand, rows from the host; the refusal with CuPy."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ def refusal(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
         raise RuntimeError(f"the refusal through CuPy could not be timed:\n{child.stderr[-2000:]}")
     first, second = (float(line[0]) for line in lines)
     rows = [{"refusal": "the first", "seconds": first}, {"refusal": "the second", "seconds": second}]
-    return [Table("an exact fit of 400 000 points is refused, CuPy", rows, f"It said: {lines[0][1]}")], [
+    return [Table("an exact fit of 400 000 points is refused, CuPy", rows, f"The message: {lines[0][1]}")], [
         Verdict("refusal through CuPy, n = 400 000: seconds of the first", first, at_most=1.0)
     ]
 

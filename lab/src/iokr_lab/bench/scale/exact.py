@@ -1,4 +1,4 @@
-"""Exact fits under NumPy: one triangle of the Gram matrix beside the full one, and how they grow with n."""
+"""Exact fits under NumPy: one triangle of the Gram matrix compared with the full one, and growth with n."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def one_fit(*, seed: int = 0, n: int = 8000, p: int = 50, q: int = 64, threads: 
     gamma = 1.0 / p
     alpha = 0.5
     ours = IOKR(RBF(gamma), alpha=alpha)
-    rival = KernelRidge(alpha=alpha, kernel="rbf", gamma=gamma)
+    baseline = KernelRidge(alpha=alpha, kernel="rbf", gamma=gamma)
 
     def limited(work: Callable[[], Any]) -> Callable[[], Any]:
         def run() -> Any:
@@ -48,7 +48,7 @@ def one_fit(*, seed: int = 0, n: int = 8000, p: int = 50, q: int = 64, threads: 
         (
             Contender("IOKR", limited(lambda: ours.fit(X, Y)), lambda model: {"C": model.solution_.C}, "ours"),
             Contender("dpotrf of the full matrix", limited(partial(fit_floor, X, Y, gamma, alpha)), lambda C: {"C": C}),
-            Contender("KernelRidge", limited(lambda: rival.fit(X, Y)), lambda model: {"C": model.dual_coef_}),
+            Contender("KernelRidge", limited(lambda: baseline.fit(X, Y)), lambda model: {"C": model.dual_coef_}),
             Contender("floor", limited(partial(packed_floor, X, Y, gamma, alpha)), lambda C: {"C": C}, "floor"),
         ),
         (Target("dpotrf of the full matrix", at_most=1.15),),
@@ -99,7 +99,7 @@ def _fits(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
         rows.append(footprint.row(held[who]))
     memory = Table("Peak memory of an exact fit", rows, "Growth of a fresh process over its data and libraries.")
     verdict = Verdict("exact fit on the CPU, n² doubles at the peak", held["IOKR"] / (8 * n * n), at_most=0.6)
-    return [*(table for table, _ in asked), memory], [*(v for _, judged in asked for v in judged), verdict]
+    return [*(table for table, _ in asked), memory], [*(v for _, verdicts in asked for v in verdicts), verdict]
 
 
 def _seconds(X: Matrix, Y: Matrix) -> float:

@@ -1,4 +1,4 @@
-"""Time and memory against n on logarithmic axes, beside the law."""
+"""Time and memory against n on logarithmic axes, with the law."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["growth_items"]
 def growth_items(
     what: str, rows: Sequence[Mapping[str, Any]], *, time_power: float = 3.0, memory: str = "n²/2 doubles"
 ) -> list[Table | Figure]:
-    """A table of `n`, `seconds` and `bytes`, and its picture beside n³ through the last point and the memory law.
+    """A table of `n`, `seconds` and `bytes`, and its picture with n³ through the last point and the memory law.
 
     The law of memory is n²/2 doubles, or n^0 through the last point where `memory` is "constant".
     """
@@ -51,5 +51,5 @@ def growth_items(
             axes.set_ylabel(label)
             axes.legend(frameon=False)
 
-    caption = f"Time and memory of {what} against n, both axes logarithmic, beside the law (dashed)."
+    caption = f"Time and memory of {what} against n, both axes logarithmic, with the law (dashed)."
     return [table, plot(draw, caption=caption, size=(7.2, 3.0))]

@@ -1,4 +1,4 @@
-"""What does not fit is refused at once with routes that do; what is asked for in bulk is answered in bounded memory."""
+"""Fits that would exceed memory are refused at once with alternatives; many predictions take bounded memory."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from iokr_lab.bench.memory import Footprint
 
 __all__ = ["SECTIONS", "predictions", "refused", "whole_process"]
 
-_GAMMA = 0.1  # bytes of a panel of K in a product
-_PANEL = 8 * (1 << 24)
+_GAMMA = 0.1
+_PANEL = 8 * (1 << 24)  # bytes of a panel of K in a product
 
 
 def refused(n: int, p: int, q: int, seed: int) -> tuple[str, float]:
-    """The words of the refusal of an exact fit, and the seconds that it took."""
+    """The message of the error of an exact fit, and the seconds until it was raised."""
     X, Y = smooth_vectors(np.random.default_rng(seed), n, p, q)
     model = IOKR(RBF(_GAMMA))
     model.fit(X[:50], Y[:50])
@@ -43,10 +43,10 @@ def _refusal(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
     p = 10
     q = 8
     run.step(f"refusal, n = {n}")
-    words, seconds = refused(n, p, q, run.seed)
+    message, seconds = refused(n, p, q, run.seed)
     rows = [{"what": f"an exact fit of {n} points is refused", "seconds": seconds}]
     verdicts = [Verdict(f"refusal, n = {n}: seconds", seconds, at_most=1.0)]
-    found = re.search(r"Nystroem\(RBF\(gamma=[\d.]+\), n_components=(\d+)\)", words)
+    found = re.search(r"Nystroem\(RBF\(gamma=[\d.]+\), n_components=(\d+)\)", message)
     if found and not run.quick:
         rank = int(found[1])
         run.step(f"the route of rank {rank}")
@@ -56,8 +56,8 @@ def _refusal(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
         rows.append(
             {"what": f"the approximate route that it names, rank {rank}, runs", "seconds": perf_counter() - start}
         )
-    verdicts.append(Verdict("refusal: routes named", float(words.count("n_components=")), at_least=1.0))
-    return [Table("A fit that does not fit", rows, f"It said: {words}")], verdicts
+    verdicts.append(Verdict("refusal: routes named", float(message.count("n_components=")), at_least=1.0))
+    return [Table("A fit that exceeds memory", rows, f"The message: {message}")], verdicts
 
 
 _WHOLE = """
@@ -87,7 +87,7 @@ def whole_process(n: int, seed: int) -> dict[str, float]:
         [sys.executable, "-c", _WHOLE, str(n), str(seed)], capture_output=True, text=True, check=False
     )
     if child.returncode:
-        raise RuntimeError(f"an exact fit of {n} points did not end well:\n{child.stderr[-2000:]}")
+        raise RuntimeError(f"an exact fit of {n} points failed:\n{child.stderr[-2000:]}")
     found: dict[str, float] = json.loads(child.stdout.splitlines()[-1])
     return found
 
@@ -125,7 +125,7 @@ def _predictions(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]
         held = Footprint(f"{count} predictions", __name__, "predictions", "IOKR", full, small).measure(2)
         rows.append({"rows": count, "MB at the peak": held / 1e6, "MB of the answer": 8 * 5 * count / 1e6})
     above = (held - 3 * 8 * 5 * counts[-1]) / (2 * _PANEL)
-    note = "K is evaluated in panels of 128 MB, whatever the number of rows."
+    note = "K is evaluated in panels of 128 MB for any number of rows."
     return [Table("Predictions in bulk", rows, note)], [
         Verdict(f"{counts[-1]} predictions: memory above three times the answer, two panels", above, at_most=1.0)
     ]
@@ -133,6 +133,6 @@ def _predictions(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]
 
 SECTIONS = (
     Section("40 000 points on the CPU", _large),
-    Section("a fit that does not fit", _refusal),
+    Section("a fit that exceeds memory", _refusal),
     Section("predictions in bulk", _predictions),
 )

@@ -107,7 +107,7 @@ def one_fit(*, seed: int = 0, n: int = 100_000, m: int = 1000) -> Question:
         left, right = rbf_factors(points, new, gamma)
         return {"h": solve_triangular(L, np.exp(left.T @ right), lower=True).T @ D}
 
-    rival = SklearnNystroem(gamma=gamma, n_components=m, random_state=seed), Ridge(alpha=ALPHA, fit_intercept=False)
+    baseline = SklearnNystroem(gamma=gamma, n_components=m, random_state=seed), Ridge(alpha=ALPHA, fit_intercept=False)
     return Question(
         f"low rank, n = {n}, m = {m}",
         (
@@ -118,7 +118,7 @@ def one_fit(*, seed: int = 0, n: int = 100_000, m: int = 1000) -> Question:
                 partial(falkon, X, Y, points, gamma, ALPHA, steps=5),
                 whole=lambda: (4.0, " (four times the time of 5)"),
             ),
-            Contender("scikit-learn Nystroem + Ridge", lambda: rival[1].fit(rival[0].fit_transform(X), Y)),
+            Contender("scikit-learn Nystroem + Ridge", lambda: baseline[1].fit(baseline[0].fit_transform(X), Y)),
         ),
         (Target("floor", at_most=1.3),),
         note="Everybody has the same number of landmarks; scikit-learn draws its own, Falkon stops after 20 steps.",
@@ -127,12 +127,12 @@ def one_fit(*, seed: int = 0, n: int = 100_000, m: int = 1000) -> Question:
 
 
 def _fits(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
-    table, judged = run.ask(one_fit(seed=run.seed, **({"n": 600, "m": 40} if run.quick else {})))
-    return [table], judged
+    table, verdicts = run.ask(one_fit(seed=run.seed, **({"n": 600, "m": 40} if run.quick else {})))
+    return [table], verdicts
 
 
 def _landmarks(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
-    """Random pivots in blocks beside greedy ones, column by column, as they were."""
+    """Random pivots in blocks, compared with greedy ones column by column."""
     n, m = (600, 40) if run.quick else (20_000, 1000)
     X, _ = smooth_vectors(np.random.default_rng(run.seed), n, P, Q)
     kernel = RBF(1.0 / P).fit(X)
@@ -147,8 +147,8 @@ def _landmarks(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
         (Target("greedy pivots", at_most=0.25),),
         rounds=1,
     )
-    table, judged = run.ask(question)
-    return [table], judged
+    table, verdicts = run.ask(question)
+    return [table], verdicts
 
 
 def _path(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
@@ -170,8 +170,8 @@ def _path(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
         rtol=1e-6,
         rounds=3,
     )
-    table, judged = run.ask(question)
-    return [table], judged
+    table, verdicts = run.ask(question)
+    return [table], verdicts
 
 
 def letters_missing() -> str | None:

@@ -44,7 +44,7 @@ def _chunks(seed: int, n: int, rows: int) -> Iterator[tuple[np.ndarray, np.ndarr
 
 
 def _streams(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
-    """Rows a second, growth of the peak with n, `partial_fit` beside `fit`."""
+    """Rows a second, growth of the peak with n, `partial_fit` compared with `fit`."""
     import tracemalloc
 
     m, rows = (20, 100) if run.quick else (2000, 8192)
@@ -81,10 +81,10 @@ def _streams(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
     verdicts = [
         Verdict("stream: peak / 8(4r² + 3·chunk·(p + q + 2r))", peaks[-1] / bound, at_most=1.0),
         Verdict("stream: growth of the peak, ten times the rows", peaks[-1] / peaks[0], at_most=1.05),
-        Verdict("partial_fit beside fit, relative difference", apart, at_most=1e-10),
+        Verdict("partial_fit and fit, relative difference", apart, at_most=1e-10),
     ]
     note = (
-        f"Chunks of {rows} rows, made as they are asked for; 3-fold cross-validation of {len(folds.alphas)} alphas on "
+        f"Chunks of {rows} rows, made when they are needed; 3-fold cross-validation of {len(folds.alphas)} alphas on "
         f"{n} rows took {several:.3g} s."
     )
     growth = growth_items(f"streams, m = {m}", grown, time_power=1.0, memory="constant")
@@ -119,7 +119,7 @@ def _lazy_candidates(seed: int, n: int, rows: int) -> Any:
 
 
 def _dask(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
-    """Two workers with one thread each beside one process with one thread: a fit, and the best of many candidates."""
+    """Two workers with one thread each and one process with one thread: a fit, and the best of many candidates."""
     dask = import_module("dask")
     distributed = import_module("distributed")
     n, m, rows = (1000, 20, 100) if run.quick else (400_000, 1000, 20_000)
