@@ -3,6 +3,7 @@
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
+SWEEP  ?= part
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet install
@@ -23,7 +24,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 MPLBACKEND=
 
 help:
 	@echo 'make demo      reconstruct a network from a tenth of its nodes; writes iokr-demo/report.html'
-	@echo 'make test      the test suite'
+	@echo 'make test      the test suite with a part of the sweeps over inputs; SWEEP=all for all of them'
 	@echo 'make attack    odd inputs against every public callable, 12 000 cases: tests/attack; PART=2/6 for another part'
 	@echo 'make slow      the tests marked slow'
 	@echo 'make kills     kill commands 200 times, at any moment: results stay whole (tools/kills.py)'
@@ -42,7 +43,7 @@ demo: $(STAMP)/report
 	$(BIN)/iokr demo --force
 
 test: $(STAMP)/test
-	$(PYTEST) -n $(JOBS) -m 'not slow and not gpu'
+	$(PYTEST) -n $(JOBS) -m 'not slow and not gpu' --sweep $(SWEEP)
 
 attack: $(STAMP)/test
 	$(BIN)/python tools/attack.py --jobs $(JOBS) $(if $(PART),--part $(PART))

@@ -11,6 +11,7 @@ __all__ = ["cases", "relations", "sample"]
 
 def cases() -> list[Case]:
     """Every case, those of one callable together."""
+    from attack.apps import app_cases
     from attack.classes import class_cases
     from attack.commands import command_cases
     from attack.components import component_targets
@@ -20,7 +21,7 @@ def cases() -> list[Case]:
     from attack.reports import report_cases
 
     found = [*component_targets(), *part_cases(), *estimator_cases(), *function_cases()]
-    found += [*class_cases(), *report_cases(), *relations(), *command_cases()]
+    found += [*class_cases(), *app_cases(), *report_cases(), *relations(), *command_cases()]
     unique = {case.name: case for case in found}
     return sorted(unique.values(), key=lambda case: case.callable)
 
@@ -51,6 +52,10 @@ def _drawn(chosen: list[Case], n: int) -> list[Case]:
         by_callable.setdefault(case.callable, []).append(case)
     found = []
     for rows in by_callable.values():
-        rows = sorted(rows, key=lambda case: crc32(case.name.encode("utf-8", "replace")))
+        rows = sorted(rows, key=_hash)
         found += rows[: max(1, round(n * len(rows) / len(chosen)))]
-    return found
+    return found if n >= len(by_callable) else sorted(found, key=_hash)[:n]
+
+
+def _hash(case: Case) -> int:
+    return crc32(case.name.encode("utf-8", "replace"))

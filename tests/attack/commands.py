@@ -83,13 +83,13 @@ def invoke(arguments: list[str]) -> Any:
     from typer.testing import CliRunner
 
     inside: list[BaseException] = []
-    words = shared._in_words
+    words = shared._one_line
 
     def note(error: BaseException) -> str:
         inside.append(error)
         return words(error)
 
-    shared._in_words = note
+    shared._one_line = note
     result = CliRunner().invoke(app, arguments)
     if inside:
         raise inside[0]

@@ -158,6 +158,7 @@ PLAIN = {
     "SpectraFiles",
     "NetworkFiles",
     "Nodes",
+    "Reduction",
     "Rejection",
     "DecodedScorer",
     "Choice",

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import datetime
 from typing import Any
 
 import numpy as np
 
-__all__ = ["STRANGERS", "Unreadable"]
-
-
-class Unreadable:
-    """Whose text is long, and which cannot be hashed."""
-
-    def __repr__(self) -> str:
-        return "Unreadable\n" * 1000
-
-    __hash__ = None  # type: ignore[assignment]
+__all__ = ["STRANGERS"]
 
 
 STRANGERS: dict[str, Any] = {
     "a word": "abc",
     "an empty word": "",
-    "bytes": b"ab",
     "a number": 3,
     "a float": 2.5,
     "NaN": float("nan"),
@@ -30,7 +19,6 @@ STRANGERS: dict[str, Any] = {
     "an empty tuple": (),
     "an empty set": frozenset(),
     "a set": {"a", "b"},
-    "a set of lists": [["a"], ["b"]],
     "a ranking": (2, 0, 1, 4, 3),
     "a short ranking": (1, 0),
     "a ranking with ties": (1, 1, 0, 0, 2),
@@ -53,16 +41,6 @@ STRANGERS: dict[str, Any] = {
     "a matrix with NaN": np.array([[np.nan, 1.0]]),
     "a matrix of another width": np.ones((2, 3)),
     "an empty matrix": np.zeros((0, 2)),
-    "a pair": (0, 1),
     "a pair beyond": (0, 10**6),
     "a negative pair": (-1, 0),
-    "three of a pair": (0, 1, 2),
-    "a huge integer": 10**400,
-    "2**63": 2**63,
-    "a dict": {"a": 1},
-    "an object": object(),
-    "a complex number": 1j,
-    "a date": datetime.datetime(2026, 1, 1),
-    "unreadable": Unreadable(),
-    "a lone surrogate": "\ud800b",
 }

@@ -20,7 +20,7 @@ from attack.server import attempt
 from iokr import IOKR
 from iokr._system.memory import check_memory
 
-SAMPLE = 300
+SAMPLE = 120
 TESTS = Path(__file__).parents[1]
 
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import datetime
-import decimal
-import fractions
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from attack.containers import Variant, pandas_frame, torch_tensor
-from attack.strangers import STRANGERS, Unreadable
+from attack.containers import Variant, pandas_frame
+from attack.strangers import STRANGERS
 
 __all__ = [
     "ANYTHING",
@@ -30,72 +26,26 @@ def _constant(name: str, value: Any, expect: str = "any") -> Variant:
     return Variant(name, lambda _: value, expect)
 
 
-def _generator(values: Any) -> Any:
-    return (value for value in values)
-
-
 # What is no data at all, whatever the argument.
 ANYTHING = [
     _constant("a number", 5),
     _constant("a string", "abc"),
-    _constant("an empty string", ""),
-    _constant("bytes", b"abc"),
-    _constant("an object", object()),
-    _constant("a class", dict),
-    _constant("a function", len),
     _constant("an empty list", []),
-    _constant("an empty tuple", ()),
-    _constant("an empty dict", {}),
     _constant("a dict", {"a": 1.0, "b": 2.0}),
-    _constant("a set", {1, 2, 3}),
     _constant("NaN", float("nan")),
     _constant("a zero-dimensional array", np.array(1.5)),
-    _constant("a date", datetime.date(2026, 1, 2)),
-    _constant("Ellipsis", ...),
     _constant("an array without rows", np.zeros((0, 4))),
     _constant("an empty vector", np.zeros(0)),
-    _constant("a slice", slice(None)),
-    _constant("a range", range(12)),
-    _constant("an unreadable object", Unreadable()),
     _constant("a list of None", [None] * 12),
-    _constant("a list of lists of nothing", [[] for _ in range(12)]),
-    _constant("a list of dicts", [{"a": i} for i in range(12)]),
-    _constant("a structured array", np.zeros(12, dtype=[("a", float), ("b", int)])),
-    _constant("a sparse vector", sparse.coo_array(np.ones(12))),
-    _constant("a deep list", [[[[[1.0]]]]] * 12),
-    Variant("a generator", _generator, "any"),
-    Variant("a mapping", lambda X: dict(enumerate(X)) if hasattr(X, "__len__") else {}, "any"),
-    _constant("a row of None", [[None, 1.0, 2.0, 3.0]] * 12),
 ]
 
 SCALARS = [
-    *(
-        _constant(f"{v!r}", v)
-        for v in (-1, 0, 1, 2, 3, 10**6, 10**30, 10**400, -(10**400), 2**63, -(2**63), 1.5, -0.5, 0.0)
-    ),
-    *(_constant(f"{v!r}", v) for v in (1e308, 1e-308, 5e-324, 1e-300, 1e300, 1e16, -0.0)),
-    *(
-        _constant(f"{v!r}", v)
-        for v in (float("nan"), float("inf"), float("-inf"), True, False, None, 1 + 2j, "", "auto")
-    ),
-    *(
-        _constant(f"{v!r}", v)
-        for v in ("1", "abc", b"x", (), [], {}, [1.0], [1.0, 2.0], (0, 1), {"a": 1}, {1}, ..., NotImplemented)
-    ),
-    *(_constant(f"{v!r}", v) for v in (decimal.Decimal("0.5"), fractions.Fraction(1, 2), datetime.timedelta(1))),
-    *(
-        _constant(f"NumPy {v!r}", v)
-        for v in (np.float32(0.5), np.int8(2), np.bool_(True), np.array(0.5), np.array([0.5]))
-    ),
-    _constant("NumPy NaT", np.datetime64("NaT")),
+    *(_constant(f"{v!r}", v) for v in (-1, 0, 1, 2, 3, 10**6, 2**63, 1.5, -0.5, 0.0, 1e308, 1e-308, 5e-324, -0.0)),
+    *(_constant(f"{v!r}", v) for v in (float("nan"), float("inf"), float("-inf"), True, False, None, 1 + 2j)),
+    *(_constant(f"{v!r}", v) for v in ("", "auto", "1", "abc", (), [], [1.0, 2.0], (0, 1), {"a": 1})),
+    *(_constant(f"NumPy {v!r}", v) for v in (np.float32(0.5), np.int8(2), np.bool_(True), np.array(0.5))),
     _constant("an array", np.arange(4.0)),
     _constant("a matrix", np.eye(3)),
-    _constant("an object", object()),
-    _constant("a class", dict),
-    _constant("a function", len),
-    _constant("unreadable", Unreadable()),
-    _constant("a lone surrogate", "\ud800"),
-    _constant("a long string", "x" * 100_000),
 ]
 
 
@@ -135,26 +85,17 @@ def spoiled_matrix(name: str = "X") -> list[Variant]:
     return [
         Variant("a NaN", _entry(np.nan), missing),
         Variant("an infinity", _entry(np.inf), "refuse"),
-        Variant("minus infinity", _entry(-np.inf), "refuse"),
         Variant("a row of NaN", _row_of(np.nan), "refuse"),
         Variant("all NaN", lambda X: np.full(np.shape(X), np.nan), "refuse"),
-        Variant("float32 NaN", _entry(np.nan, np.float32), missing),
-        Variant("a sparse NaN", lambda X: sparse.csr_matrix(_entry(np.nan)(X)), missing),
         Variant("complex", lambda X: X + 1j, "refuse"),
-        Variant("complex without imaginary parts", lambda X: X + 0j, "any"),
-        Variant("sparse complex", lambda X: sparse.csr_matrix(X + 1j), "refuse"),
         Variant("strings", lambda X: np.array([[f"s{v}" for v in row] for row in X]), "refuse"),
         Variant("numbers as strings", lambda X: X.astype(str), "any"),
         Variant("dates", lambda X: (8 * X).astype(np.int64).astype("datetime64[D]"), "any"),
-        Variant("durations", lambda X: (8 * X).astype(np.int64).astype("timedelta64[s]"), "any"),
         Variant("a hidden entry", _hidden, missing),
         Variant("ragged rows", _ragged, "refuse"),
         Variant("a None entry", lambda X: _entry(None, object)(X), "any"),
-        Variant("an entry of 10**400", lambda X: _entry(10**400, object)(X), "refuse"),
         Variant("an entry of 2**60", lambda X: _entry(2**60, object)(X), reference=_entry(2.0**60)),
         Variant("a string entry", lambda X: _entry("a", object)(X), "refuse"),
-        Variant("an object entry", lambda X: _entry(object(), object)(X), "refuse"),
-        Variant("a nested entry", lambda X: _nested(X), "refuse"),
         Variant("three axes", lambda X: X[:, :, None], "refuse"),
         Variant("no columns", lambda X: X[:, :0], "refuse"),
         Variant("one row", lambda X: X[:1], "any"),
@@ -167,30 +108,16 @@ def spoiled_matrix(name: str = "X") -> list[Variant]:
         Variant("constant", np.zeros_like, "any"),
         Variant("equal rows", lambda X: np.repeat(X[:1], len(X), axis=0), "any"),
         *(Variant(f"times {s:g}", lambda X, s=s: X * s, "any") for s in (1e-300, 1e-160, 1e-30, 1e30, 1e154, 1e300)),
-        Variant("subnormal", lambda X: X * 5e-324, "any"),
         Variant("one entry of 1e200", _entry(1e200), "any"),
-        Variant("one entry of 1e155", _entry(1e155), "any"),
-        Variant("largest numbers", lambda X: np.sign(X) * np.finfo(float).max, "any"),
         Variant(
             "times 2**62 in int64", lambda X: (X > 0).astype(np.int64) * 2**62, reference=lambda X: (X > 0) * 2.0**62
         ),
         Variant("pandas with a word", lambda X: pandas_frame(X).assign(word="a"), "refuse"),
         Variant("pandas with NA", lambda X: pandas_frame(_entry(np.nan)(X)).convert_dtypes(), missing),
         Variant("pandas with dates", lambda X: pandas_frame(X).assign(day=np.datetime64("2026-01-01")), "any"),
-        Variant("pandas with durations", lambda X: pandas_frame(X).assign(last=np.timedelta64(1, "D")), "refuse"),
-        Variant("pandas with periods", _periods, "refuse"),
-        Variant("torch, sparse", lambda X: torch_tensor(X).to_sparse(), "any"),
-        Variant("torch without data", lambda X: torch_tensor(X).to("meta"), "refuse"),
-        Variant("a set of tuples", lambda X: {tuple(np.atleast_1d(row).tolist()) for row in X}, "refuse"),
         Variant("a million rows", _huge, "any"),
         *ANYTHING,
     ]
-
-
-def _periods(X: Any) -> Any:
-    import pandas as pd
-
-    return pandas_frame(X).assign(last=pd.period_range("2026", periods=len(X), freq="D"))
 
 
 def _row_of(value: Any) -> Callable[[Any], Any]:
@@ -200,12 +127,6 @@ def _row_of(value: Any) -> Callable[[Any], Any]:
         return X
 
     return make
-
-
-def _nested(X: Any) -> Any:
-    X = np.array(X, dtype=object)
-    X[(len(X) // 2, *[0] * (X.ndim - 1))] = [1.0, 2.0]
-    return X
 
 
 def spoiled_vector(name: str = "y") -> list[Variant]:
@@ -220,14 +141,11 @@ def spoiled_vector(name: str = "y") -> list[Variant]:
         Variant("dates", lambda x: (8 * x).astype(np.int64).astype("datetime64[D]"), "any"),
         Variant("a hidden entry", _hidden, "refuse" if missing == "refuse" else "any"),
         Variant("a None entry", lambda x: _entry(None, object)(x), "any"),
-        Variant("an entry of 10**400", lambda x: _entry(10**400, object)(x), "any"),
-        Variant("a nested entry", _nested, "refuse"),
         Variant("one fewer", lambda x: x[:-1], "any"),
         Variant("a column", lambda x: x[:, None], "any"),
         Variant("two columns", lambda x: np.c_[x, x], "any"),
         Variant("constant", np.zeros_like, "any"),
         *(Variant(f"times {s:g}", lambda x, s=s: x * s, "any") for s in (1e-300, 1e-160, 1e30, 1e154, 1e300)),
-        Variant("subnormal", lambda x: x * 5e-324, "any"),
         Variant("negative", lambda x: -np.abs(x) - 1, "any"),
         *ANYTHING,
     ]
@@ -268,7 +186,6 @@ def spoiled_indices() -> list[Variant]:
         Variant("complex", lambda i: i + 1j, "refuse"),
         Variant("strings", lambda i: i.astype(str), "refuse"),
         Variant("objects", lambda i: i.astype(object), "any"),
-        Variant("10**400", lambda i: _entry(10**400, object)(i), "refuse"),
         Variant("booleans", lambda i: i > 1, "any"),
         Variant("uint64", lambda i: i.astype(np.uint64)),
         Variant("int8", lambda i: i.astype(np.int8)),
@@ -284,20 +201,13 @@ def spoiled_labels() -> list[Variant]:
     names = sorted
     return [
         Variant("2-D objects", lambda y: np.array([[x, x] for x in y], dtype=object), "any"),
-        Variant("2-D strings", lambda y: np.array([[str(x), "z"] for x in y]), "any"),
         Variant("dates", lambda y: _coded(y, names).astype("datetime64[D]"), "any"),
-        Variant("2-D dates", lambda y: np.c_[_coded(y, names), _coded(y, names)].astype("datetime64[D]"), "any"),
         Variant("complex", lambda y: _coded(y, names) + 1j, "any"),
-        Variant("2-D complex", lambda y: (_coded(y, names) + 1j)[:, None], "any"),
         Variant("None among them", lambda y: [*list(y)[:-1], None], "any"),
         Variant("NaN among them", lambda y: [*list(y)[:-1], float("nan")], "any"),
         Variant("mixed types", lambda y: [*list(y)[:-2], 1, (2, 3)], "any"),
         Variant("unhashable", lambda y: [[x] for x in y], "any"),
-        Variant("dicts", lambda y: [{"k": x} for x in y], "any"),
         Variant("one fewer", lambda y: y[:-1], "any"),
-        Variant("lone surrogates", lambda y: [f"{x}\ud800" for x in y], "any"),
-        Variant("NUL characters", lambda y: [f"{x}\0" for x in y], "any"),
-        Variant("composed and decomposed", lambda y: ["é", "e\u0301", *list(y)[2:]], "any"),
         Variant("very long", lambda y: [str(x) * 5000 for x in y], "any"),
         *ANYTHING,
     ]

@@ -200,6 +200,7 @@ def test_kernel_matrices_in_place_of_features(folder, network):
         assert len(rows(folder / "out" / "edges.tsv")) == 5
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "options",
     [

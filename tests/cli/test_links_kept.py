@@ -85,6 +85,7 @@ def both(request, files, tmp_path_factory):
     return out, trained
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("labeled", "nodes", "unlabeled", "everything", "size"),
     [

@@ -127,6 +127,7 @@ def test_ids_are_different_and_everywhere_what_they_were(out):
     assert [row["source"] for row in rows(out / "table.tsv")] == [row["source"] for row in found[:20]]
 
 
+@pytest.mark.sweep
 def test_what_was_written_is_read_again(out, tmp_path):
     """The list is a list of links, and the network a network, of the same nodes."""
     with io.StringIO() as text:

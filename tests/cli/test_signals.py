@@ -16,6 +16,7 @@ sys.modules["kills"] = kills
 spec.loader.exec_module(kills)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", ["predict", "study", "msms"])
 def test_kills_leave_whole_results_and_the_right_exit_codes(name, tmp_path):
     if name == "msms":

@@ -23,6 +23,7 @@ def test_every_task_has_a_script():
     assert {script.stem for script in SCRIPTS} >= TASKS
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_runs_and_shows_a_figure(script, monkeypatch, tmp_path):
     plt = pytest.importorskip("matplotlib.pyplot")

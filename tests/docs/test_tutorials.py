@@ -25,6 +25,7 @@ def test_there_is_one_for_each_kind_of_user():
     assert {script.stem for script in SCRIPTS} == USERS == set(ANSWERS)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_goes_from_files_to_a_decision(script, monkeypatch, tmp_path, capsys):
     """Simulated data, independent of the data on this machine: `IOKR_DATA` points to an empty folder."""
