@@ -248,7 +248,7 @@ def only(benchmark: Benchmark, titles: Sequence[str]) -> Benchmark:
         exact = [section for section in found if section.title.casefold() == title.casefold()]
         if not found:
             known = ", ".join(repr(section.title) for section in benchmark.sections)
-            raise ValueError(f"`sections`: the title {title!r} is not among those of this benchmark: {known or 'it has none'}.")
+            raise ValueError(f"`sections`: {title!r} is not among those of this benchmark: {known or 'it has none'}.")
         chosen += exact or found
     kept = tuple(section for section in benchmark.sections if section in chosen)
     return Benchmark(benchmark.title, lambda seed, quick: (), notes=benchmark.notes, sections=kept)
