@@ -35,12 +35,6 @@ def question(**changes):
     return replace(Question("a question", three), **changes)
 
 
-@pytest.fixture(autouse=True)
-def no_pause(monkeypatch):
-    """Nothing here is timed in earnest."""
-    monkeypatch.setattr(base, "_PAUSE", 0.0)
-
-
 @pytest.fixture
 def clock(monkeypatch):
     """Durations that the contenders will be said to have taken, instead of a clock."""

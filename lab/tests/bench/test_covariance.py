@@ -34,8 +34,7 @@ def data():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_all_contenders_agree(name, monkeypatch):
-    monkeypatch.setattr(base, "_PAUSE", 0.0)
+def test_all_contenders_agree(name):
     question = getattr(covariance, name)(seed=1, **covariance.SMALL[name])
     table, verdicts = base.ask(question, 1, lambda what: None)
     assert len(table.rows) == len(question.contenders)

@@ -16,10 +16,9 @@ from iokr_lab.bench.kernels.rankings import spearman_pair
 
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("make", kernels.QUESTIONS, ids=lambda make: make.__name__)
-def test_all_contenders_agree(make, compiled, monkeypatch):
+def test_all_contenders_agree(make, compiled):
     if not compiled and not kernels.QUESTIONS[make]:
         pytest.skip("has no compiled loops")
-    monkeypatch.setattr(base, "_PAUSE", 0.0)
     question = make(seed=1, n=15, compiled=compiled)
     table, verdicts = base.ask(question, 1, lambda what: None)
     assert len(table.rows) == len(question.contenders)

@@ -14,8 +14,7 @@ from network_samples import diffusion, normalized
 
 
 @pytest.mark.parametrize("name", ["fold", "top_links", "smooth_links"])
-def test_all_contenders_agree(name, monkeypatch):
-    monkeypatch.setattr(base, "_PAUSE", 0.0)
+def test_all_contenders_agree(name):
     question = getattr(links, name)(seed=1, **links._SMALL[name])
     table, verdicts = base.ask(question, 1, lambda what: None)
     assert len(table.rows) == len(question.contenders)

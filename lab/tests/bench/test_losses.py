@@ -39,8 +39,7 @@ def margin_sample(rng, n):
 
 
 @pytest.mark.parametrize("name", ["huber", "epsilon_square", "epsilon_insensitive", "sweeps"])
-def test_all_contenders_agree(name, monkeypatch):
-    monkeypatch.setattr(base, "_PAUSE", 0.0)
+def test_all_contenders_agree(name):
     question = getattr(losses, name)(seed=1, n=40, p=3, q=4)
     table, verdicts = base.ask(question, 1, lambda what: None)
     assert len(table.rows) == len(question.contenders)
@@ -48,8 +47,7 @@ def test_all_contenders_agree(name, monkeypatch):
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-def test_margin_contenders_that_are_installed_agree(compiled, monkeypatch):
-    monkeypatch.setattr(base, "_PAUSE", 0.0)
+def test_margin_contenders_that_are_installed_agree(compiled):
     question = losses.margin(seed=1, n=60, p=3, q=4, compiled=compiled)
     table, verdicts = base.ask(question, 1, lambda what: None)
     present = {contender.name for contender in question.present}
@@ -109,7 +107,6 @@ def test_the_time_of_a_whole_run_is_a_multiple_and_its_steps_are_told(rng):
 
 def test_steps_that_do_not_suffice_are_a_lower_bound(monkeypatch):
     monkeypatch.setattr(gradient_methods, "COUNTED", 30)
-    monkeypatch.setattr(base, "_PAUSE", 0.0)
     question = losses.epsilon_insensitive(seed=1, n=60, p=3, q=4)
     run = question.find(PLAIN).run()
     assert run.gap > TOL and run.steps == 30

@@ -21,8 +21,7 @@ def rbf(X, Z, gamma):
 
 
 @pytest.mark.parametrize("name", ["one_fit", "path", "ranking", "unlabeled"])
-def test_all_contenders_agree(name, monkeypatch):
-    monkeypatch.setattr(base, "_PAUSE", 0.0)
+def test_all_contenders_agree(name):
     question = getattr(ridge, name)(seed=1, **ridge._SMALL[name])
     table, verdicts = base.ask(question, 1, lambda what: None)
     assert len(table.rows) == len(question.contenders)

@@ -50,8 +50,7 @@ def test_sections_are_found_by_words_of_their_titles():
         base.only(BENCHMARK, ["nothing"])
 
 
-def test_contenders_agree(monkeypatch):
-    monkeypatch.setattr(base, "_PAUSE", 0.0)
+def test_contenders_agree():
     table, verdicts = Run(0, True, 1, lambda what: None).ask(one_fit(n=90, p=3, q=2, threads=1))
     assert [row["contender"] for row in table.rows] == ["IOKR", "dpotrf of the full matrix", "KernelRidge", "floor"]
     assert len(verdicts) == 1

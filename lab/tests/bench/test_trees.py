@@ -10,8 +10,7 @@ from iokr_lab.bench import base, trees
 
 
 @pytest.mark.parametrize("name", ["yeast", "bibtex", "fewer_coordinates"])
-def test_all_contenders_agree(name, monkeypatch):
-    monkeypatch.setattr(base, "_PAUSE", 0.0)
+def test_all_contenders_agree(name):
     question = getattr(trees, name)(seed=1, **trees.SMALL[name])
     table, verdicts = base.ask(question, 1, lambda what: None)
     assert len(table.rows) == len(question.contenders)
