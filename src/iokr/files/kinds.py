@@ -2,108 +2,93 @@
 
 from __future__ import annotations
 
-from iokr._array.factorizations import CholeskyFactor
-from iokr.chem.spectra import MassSpectra, MassSpectrum
-from iokr.data.bits import Bits
-from iokr.data.frames import Frame
-from iokr.data.graphs import Graph
-from iokr.data.objects import Parts
-from iokr.data.ragged import Ragged
-from iokr.data.trees import Preorder
-from iokr.decoders.graphs import Sketch
-from iokr.embeddings.basis import FourierBasis, FunctionBasis, NamedBasis, SplineBasis, TableBasis
-from iokr.estimators.conformal.closed import ClosedScores
-from iokr.estimators.conformal.left_out import LeftOut
-from iokr.estimators.conformal.left_out import Part as LeftOutPart
-from iokr.estimators.conformal.scores import NodeScores, SplitScores
-from iokr.estimators.functional.operator import CurveOperator
-from iokr.estimators.inputs import InputAdapter
-from iokr.estimators.links.network import Network
-from iokr.estimators.multitask.operators import TaskMetric
-from iokr.estimators.outputs import FittedOutputs, Targets
-from iokr.estimators.pairs.all_pairs import AllPairs
-from iokr.estimators.pairs.strategies import BothOrders, Examples, OnePerNode, OnePerPair, PairData
-from iokr.estimators.quantiles.base import Points, Rows
-from iokr.estimators.quantiles.levels import Levels as QuantileLevels
-from iokr.estimators.regression.posing import FittedInputs
-from iokr.estimators.regression.streaming import PartialFit
-from iokr.estimators.search.result import Axis, SearchResult
-from iokr.estimators.trees.boosting import Stage
-from iokr.estimators.trees.growing import Partition
-from iokr.gram.moments import Moments
-from iokr.gram.operators import Multiple, Oblique, Symmetric
-from iokr.kernels._data.counts import Counts, Vocabulary
-from iokr.kernels._data.places import PeakTable, Places
-from iokr.kernels.landmarks import Landmarks, SketchedLandmarks
-from iokr.kernels.structured.bags import Bags
-from iokr.kernels.structured.graphs import Levels as GraphLevels
-from iokr.kernels.structured.sequences import Positions
-from iokr.kernels.structured.trees import Subtrees
-from iokr.operator_kernels.blocks import Diagonal
-from iokr.problem import Solution
+from iokr import problem
+from iokr._array import factorizations
+from iokr.chem import spectra
+from iokr.data import bits, frames, graphs, objects, ragged, trees
+from iokr.decoders import graphs as decoders
+from iokr.embeddings import basis
+from iokr.estimators import inputs, outputs
+from iokr.estimators.conformal import closed, left_out, scores
+from iokr.estimators.functional import operator
+from iokr.estimators.links import network
+from iokr.estimators.multitask import operators as task_operators
+from iokr.estimators.pairs import all_pairs, strategies
+from iokr.estimators.quantiles import base as quantiles
+from iokr.estimators.quantiles import levels
+from iokr.estimators.regression import posing, streaming
+from iokr.estimators.search import result
+from iokr.estimators.trees import boosting, growing
+from iokr.gram import moments, operators
+from iokr.kernels import landmarks
+from iokr.kernels._data import counts, places
+from iokr.kernels.structured import bags, sequences
+from iokr.kernels.structured import graphs as graph_kernels
+from iokr.kernels.structured import trees as tree_kernels
+from iokr.operator_kernels import blocks
 
 __all__ = ["KINDS"]
 
 KINDS: dict[str, type] = {
     # what a fitted model consists of
-    "inputs": FittedInputs,
-    "outputs": FittedOutputs,
-    "targets": Targets,
-    "solution": Solution,
-    "input adapter": InputAdapter,
-    "search result": SearchResult,
-    "search axis": Axis,
-    "moments": Moments,
-    "partial fit": PartialFit,
-    "link network": Network,
-    "pair data": PairData,
-    "pair examples": Examples,
-    "one model": OnePerPair,
-    "both orders": BothOrders,
-    "one model per node": OnePerNode,
-    "ridge on all pairs": AllPairs,
-    "task metric": TaskMetric,
-    "tree partition": Partition,
-    "boosting stage": Stage,
-    "quantile points": Points,
-    "quantile rows": Rows,
-    "quantile levels": QuantileLevels,
-    "scores in closed form": ClosedScores,
-    "scores of a split": SplitScores,
-    "scores of nodes": NodeScores,
-    "leave-one-out": LeftOut,
-    "leave-one-out part": LeftOutPart,
-    "curve operator": CurveOperator,
+    "inputs": posing.FittedInputs,
+    "outputs": outputs.FittedOutputs,
+    "targets": outputs.Targets,
+    "solution": problem.Solution,
+    "input adapter": inputs.InputAdapter,
+    "search result": result.SearchResult,
+    "search axis": result.Axis,
+    "moments": moments.Moments,
+    "partial fit": streaming.PartialFit,
+    "link network": network.Network,
+    "pair data": strategies.PairData,
+    "pair examples": strategies.Examples,
+    "one model": strategies.OnePerPair,
+    "both orders": strategies.BothOrders,
+    "one model per node": strategies.OnePerNode,
+    "ridge on all pairs": all_pairs.AllPairs,
+    "task metric": task_operators.TaskMetric,
+    "tree partition": growing.Partition,
+    "boosting stage": boosting.Stage,
+    "quantile points": quantiles.Points,
+    "quantile rows": quantiles.Rows,
+    "quantile levels": levels.Levels,
+    "scores in closed form": closed.ClosedScores,
+    "scores of a split": scores.SplitScores,
+    "scores of nodes": scores.NodeScores,
+    "leave-one-out": left_out.LeftOut,
+    "leave-one-out part": left_out.Part,
+    "curve operator": operator.CurveOperator,
     # operators on outputs, factors
-    "multiple of the identity": Multiple,
-    "symmetric operator": Symmetric,
-    "oblique operator": Oblique,
-    "diagonal blocks": Diagonal,
-    "Cholesky factor": CholeskyFactor,
-    "landmarks": Landmarks,
-    "sketched landmarks": SketchedLandmarks,
+    "multiple of the identity": operators.Multiple,
+    "symmetric operator": operators.Symmetric,
+    "oblique operator": operators.Oblique,
+    "diagonal blocks": blocks.Diagonal,
+    "Cholesky factor": factorizations.CholeskyFactor,
+    "landmarks": landmarks.Landmarks,
+    "sketched landmarks": landmarks.SketchedLandmarks,
     # bases of curves
-    "basis from a table": TableBasis,
-    "basis of functions": FunctionBasis,
-    "Fourier basis": FourierBasis,
-    "spline basis": SplineBasis,
-    "named basis": NamedBasis,
+    "basis from a table": basis.TableBasis,
+    "basis of functions": basis.FunctionBasis,
+    "Fourier basis": basis.FourierBasis,
+    "spline basis": basis.SplineBasis,
+    "named basis": basis.NamedBasis,
     # objects as kernels represent them
-    "several representations": Parts,
-    "data frame": Frame,
-    "features": Vocabulary,
-    "graph labels": GraphLevels,
-    "subtrees": Subtrees,
-    "counts": Counts,
-    "ragged array": Ragged,
-    "bags": Bags,
-    "peak table": PeakTable,
-    "peaks of spectra": Places,
-    "sequence positions": Positions,
-    "bits": Bits,
-    "mass spectrum": MassSpectrum,
-    "mass spectra": MassSpectra,
-    "graph": Graph,
-    "graph matrices": Sketch,
-    "tree": Preorder,
+    "several representations": objects.Parts,
+    "data frame": frames.Frame,
+    "features": counts.Vocabulary,
+    "graph labels": graph_kernels.Levels,
+    "subtrees": tree_kernels.Subtrees,
+    "counts": counts.Counts,
+    "ragged array": ragged.Ragged,
+    "bags": bags.Bags,
+    "peak table": places.PeakTable,
+    "peaks of spectra": places.Places,
+    "sequence positions": sequences.Positions,
+    "bits": bits.Bits,
+    "mass spectrum": spectra.MassSpectrum,
+    "mass spectra": spectra.MassSpectra,
+    "graph": graphs.Graph,
+    "graph matrices": decoders.Sketch,
+    "tree": trees.Preorder,
 }

@@ -345,7 +345,7 @@ def _check_parameters(path: str, part: Any, component: Any) -> None:
     given = part.get_params(deep=False)
     for name, stored in component.get_params(deep=False).items():
         if joblib.hash(given[name]) != joblib.hash(stored):
-            raise ValueError(
+            raise UnfitPart(
                 f"`parts[{path!r}]` has {name}={given[name]!r:.60}, but {name}={stored!r:.60} is in the file; pass the "
                 f"class {type(part).__name__} itself."
             )

@@ -27,7 +27,7 @@ class UnknownClass(ValueError):
 
 
 class UnfitPart(ValueError):
-    """A class of the user does not take the state in the file."""
+    """A component of the user does not have the state in the file."""
 
 
 class Reader:

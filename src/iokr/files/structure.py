@@ -26,7 +26,6 @@ TYPES: dict[str, Any] = {
 BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 _FEW = 16  # objects of a list that are written one by one
 _LONG = 200  # characters of a text that goes to the arrays
-_LARGE = 1 << 16  # bytes of an array that is not put end to end with others
 _SEQUENCES = (list, tuple, set, frozenset)
 
 
@@ -197,30 +196,19 @@ def _state(value: Any) -> dict[str, Any]:
 
 
 def _describe(value: Any) -> tuple[str, dict[str, Any]] | None:
-    """(name, state) of an object of ours; None for others."""
+    """(name, state) of a value of ours; None for estimators, components and other objects."""
     name = name_of(type(value))
-    return None if name is None else (name, _state(value))
+    if name is None or isinstance(value, BaseEstimator):  # estimators have an identity
+        return None
+    return name, _state(value)
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether an object can be put end to end with others."""
-    kind = kind_of(value, _describe)
-    if kind is None:
+    """Whether an object can be put end to end with others; nothing is stored."""
+    try:
+        Packer(lambda array, name: 0, _describe).pack([value], "")
+    except TypeError:
         return False
-    match kind[0]:
-        case "tuple" | "list" | "set" | "frozenset":
-            return all(map(_is_plain, value))
-        case "dict":
-            return all(map(_is_plain, value)) and all(map(_is_plain, value.values()))
-        case "array":
-            return bool(value.nbytes <= _LARGE)
-        case "objects":
-            return all(map(_is_plain, value.ravel()))
-        case "object":
-            described = _describe(value)
-            return not isinstance(value, BaseEstimator) and all(
-                map(_is_plain, described[1].values() if described else ())
-            )
     return True
 
 
