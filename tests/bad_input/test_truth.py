@@ -59,11 +59,6 @@ class TestUnitsOfOutputs:
         mixed = np.c_[Y[:, 0], np.sign(Y[:, 1]) * 1e-200]  # one column among others
         assert np.abs(IOKR(K).fit(X, mixed).predict(NEW)[:, 1]).max() < 1e-199
 
-    def test_the_score_of_a_network_does_not_depend_on_units(self):
-        pytest.importorskip("torch")
-        plain, tiny = (NeuralRegressor(hidden=(4,), epochs=3, random_state=0).fit(X, Y * c) for c in (1.0, 2.0**-700))
-        assert tiny.score(X, Y * 2.0**-700) == pytest.approx(plain.score(X, Y), rel=1e-6)
-
 
 class TestFrames:
     def test_columns_of_outputs_are_those_of_fit(self):
@@ -140,11 +135,9 @@ class TestCurves:
         ("grid", "error", "words"),
         [
             (GRID + 1j, ValueError, "`grid` must be real"),
-            (GRID * 1e-200, ValueError, "`grid` spans 1.0e-200"),
-            (GRID * 1e200, ValueError, "`grid` spans 1.0e.200"),
             (GRID.astype(str), ValueError, "`grid` must be numbers"),
         ],
-        ids=["complex", "tiny", "huge", "texts"],
+        ids=["complex", "texts"],
     )
     def test_points_are_numbers(self, grid, error, words):
         with pytest.raises(error, match=words):
@@ -184,7 +177,7 @@ class TestContainers:
             PKMR(K, alpha=1e308).fit(1e-3 * X, np.eye(12)[::-1])
         assert Eigen(tol=1e308).fit_transform(Y, RBF(0.5).fit(Y)).shape == (12, 0)
         pytest.importorskip("torch")
-        with pytest.raises(ValueError, match="`lr` must be at most"):
+        with pytest.raises(ValueError, match="`lr` must be a number above 0 and at most"):
             NeuralRegressor(lr=1e300).fit(X, Y)
 
     def test_a_mask_where_yes_or_no_is_meant(self):

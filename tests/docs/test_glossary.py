@@ -22,7 +22,7 @@ SOURCES = [
     "src/iokr/cli/msms.py",
     "src/iokr/cli/msms_options.py",
     "src/iokr/embeddings",
-    "src/iokr/estimators/identification",
+    "src/iokr/estimators",
     "src/iokr/extend.py",
     "src/iokr/kernels/spectra.py",
     "src/iokr/kernels/spectra_binned.py",
@@ -38,6 +38,7 @@ SOURCES = [
 
 # (file or folder, word): why it may stand there
 ALLOWED = {
+    ("src/iokr/estimators/outputs.py", "is none"): "the message is that of scikit-learn, which its checks ask for",
     ("CHANGELOG.md", "strength"): "the table of renamed arguments has the old names",
     ("CHANGELOG.md", "rival"): "the table of renamed modules has the old names",
 }

@@ -86,7 +86,7 @@ def standard_error(scoring: str, areas: Any, n_links: int, n_others: int) -> flo
 def freedom(spectrum: np.ndarray, alphas: Sequence[float]) -> np.ndarray:
     """The fraction of d(α) = Σ_l s_l/(s_l + α), the degrees of freedom, lost nearest to each alpha; sums to one.
 
-    Outside the spectrum of K the solution does not depend on alpha: such values have no weight, whatever their number
+    Outside the spectrum of K the solution does not depend on alpha: such values have no weight, however many there are
     in a grid. A grid on which d is constant has equal weights.
     """
     if len(alphas) == 1:
@@ -120,7 +120,7 @@ class AreaRule:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """Both areas, whatever the scoring."""
+        """Both areas, for every scoring."""
         return AREAS
 
     @property

@@ -190,7 +190,7 @@ def check_isotropic(kernel: OperatorKernel) -> None:
 
 
 def _check_objects(estimator: Any, X: Any, reset: bool) -> None:
-    """Bookkeeping of inputs that are no table of features, or rows of numbers in an array."""
+    """Bookkeeping of inputs that are not a table of features, or rows of numbers in an array."""
     if reset:
         for name in ("feature_names_in_", "n_features_in_"):
             vars(estimator).pop(name, None)
@@ -213,14 +213,14 @@ def check_names(estimator: Any, names: list[Any], *, reset: bool) -> None:
 
 
 def check_unlabeled(estimator: Any, X_unlabeled: Any, X: Any, kernel: Kernel | OperatorKernel, manifold: Any) -> Any:
-    """Unlabelled inputs, unwrapped and checked beside the labelled ones; None without any."""
+    """Unlabelled inputs, unwrapped and compared with the labelled ones; None without any."""
     if isinstance(X_unlabeled, Unlabeled):
         X_unlabeled = X_unlabeled.X
     if X_unlabeled is None:
         return None
     if manifold is None:
         raise ValueError(
-            "`X_unlabeled` was given but `manifold` is None, so these points would change nothing; "
+            "`X_unlabeled` was given without a `manifold`, so these points would change nothing; "
             "set `manifold`, for example `iokr.manifolds.Laplacian(0.1, n_neighbors=10)`."
         )
     if kernel.pairwise:
@@ -258,17 +258,20 @@ def check_table(X: Any, name: str) -> Any:
     """The values of a table of numbers; anything else is an error."""
     with error_context(name):
         X = read(X, matrix=True)
-    if isinstance(X, np.ndarray) and X.dtype.kind in "mMV":
-        raise ValueError(f"`{name}` must be a matrix of numbers, got dtype {X.dtype}; convert it to numbers.")
-    X = _objects_as_numbers(X, name)
-    if is_sparse(X):
+    if is_sparse(X) or (is_array(X) and not is_numpy(X)):
         return X
-    lists_objects = isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "SUO"
-    if is_array(X) and not lists_objects:
+    if not is_array(X):
+        n_objects(X, name)
+    try:
+        values = np.asarray(X)
+    except ValueError:  # rows of different lengths
+        values = np.empty(0, dtype=object)
+    if values.dtype.kind in "buifc":
         return X
-    n_objects(X, name)
-    if _makes_a_matrix(X):
-        return X
+    if values.dtype.kind in "mMV":
+        raise ValueError(f"`{name}` must be a matrix of numbers, got dtype {values.dtype}; convert it to numbers.")
+    if values.ndim == 2:
+        return _as_numbers(values, name)
     first = X[0] if len(X) else None
     advice = "estimators with a `kernel` take them, for example with `FromFunction(f)`"
     if isinstance(first, (set, frozenset)):
@@ -279,19 +282,8 @@ def check_table(X: Any, name: str) -> Any:
     )
 
 
-def _objects_as_numbers(X: Any, name: str) -> Any:
-    """Rows of objects or texts as float64; everything else as it is."""
-    values = X
-    if isinstance(X, (list, tuple)):
-        try:
-            values = np.asarray(X)
-        except ValueError:  # rows of different lengths
-            return X
-        if values.dtype.kind != "O":
-            return X
-    rows_of_objects = isinstance(values, np.ndarray) and values.ndim == 2 and values.dtype.kind in "OSUV"
-    if not rows_of_objects:
-        return X
+def _as_numbers(values: np.ndarray, name: str) -> np.ndarray:
+    """Rows of objects or texts as float64."""
     try:
         return values.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
@@ -300,15 +292,6 @@ def _objects_as_numbers(X: Any, name: str) -> Any:
             f"`{name}` must be a matrix of numbers, but it holds other objects ({error}); select columns with "
             "`Columns(kernel, names)`, or choose a `kernel` that takes other objects."
         ) from None
-
-
-def _makes_a_matrix(X: Any) -> bool:
-    """Whether NumPy reads a sequence as numbers, or as rows of objects."""
-    try:
-        values = np.asarray(X)
-    except ValueError:  # rows of different lengths
-        return False
-    return values.dtype.kind in "buifc" or (values.dtype.kind == "O" and values.ndim == 2)
 
 
 def copy_features(inner: Any, estimator: Any) -> None:

@@ -46,7 +46,7 @@ class Neighbors(StructuredEstimator):
         k: larger is smoother. None takes all training inputs (with `weights="kernel"` only). Of a sequence the one
         with the smallest leave-one-out error Σ_i ‖ψ(y_i) − h₋ᵢ(x_i)‖² is taken.
     weights : {"uniform", "kernel"}, default="uniform"
-        The k nearest alike, or in proportion to k(x, x_i), which must not be negative. Where all of these vanish, far
+        The k nearest equally, or in proportion to k(x, x_i), which must not be negative. Where all of these vanish, far
         from the training inputs, the nearest one counts alone.
     kernel : Kernel, default=None
         On the inputs; None is `RBF()` with the median bandwidth.
@@ -112,7 +112,7 @@ class Neighbors(StructuredEstimator):
         self._check_components()
         check_choice(self.weights, "weights", ("uniform", "kernel"))
         kernel = check_scalar(self.kernel)
-        given = check_data(self, X, y, sample_weight, None, kernel, solves=False)
+        given = check_data(self, X, y, sample_weight, None, kernel)
         rows, _ = known_rows(np.arange(n_objects(given.y)), given.weight)
         choices = self._choices(len(rows), given.weight)
         outputs, targets = encode(given.y, given.weight, frame=given.frame, **self._output_parts())
@@ -196,7 +196,7 @@ class Neighbors(StructuredEstimator):
         """How far inputs are, up to a constant a row, and k(x, x_i) up to a factor a row, over the inputs that count.
 
         A Gaussian's exponents tell far inputs apart, where its values are all zero. Numbers `own` of the inputs
-        themselves are put last: an input is no neighbour of itself.
+        themselves are put last: an input is not a neighbour of itself.
         """
         gaussian = isinstance(self.kernel_, RBF)
         block = self.kernel_.log_block(R, self.points_) if gaussian else self.kernel_.gram(R, self.points_).dense()

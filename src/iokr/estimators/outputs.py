@@ -43,13 +43,11 @@ __all__ = [
     "single_precision",
 ]
 
-_NO_Y = "This estimator requires y to be passed, but the target y is None."  # scikit-learn's words
-
 
 def require_y(y: Any) -> None:
-    """Raise if y is None."""
+    """Raise without y, in scikit-learn's words."""
     if y is None:
-        raise ValueError(_NO_Y)
+        raise ValueError("This estimator requires y to be passed, but the target y is None.")
 
 
 def as_outputs(y: Any, output_kernel: Kernel | None, X: Any = None) -> Any:
@@ -259,7 +257,7 @@ def in_precision(H: Array, single: bool) -> Array:
 
 
 def as_fitted(Y: Any, shape: tuple[int, ...] | None) -> Any:
-    """Decoded outputs in the form of y at fit: rows of this shape, or, if it is None, a 1-D object array."""
+    """Decoded outputs in the form of y at fit: rows of this shape, or without one a 1-D object array."""
     if shape is None:
         if isinstance(Y, np.ndarray) and Y.dtype == object and Y.ndim == 1:
             return Y

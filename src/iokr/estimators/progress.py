@@ -15,7 +15,7 @@ try:
 except ImportError:  # scikit-learn < 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands in for scikit-learn's mixin: no callbacks can be set."""
+        """Replaces scikit-learn's mixin: no callbacks can be set."""
 
     def with_callbacks(method: Any) -> Any:
         """Return `method` unchanged."""

@@ -50,8 +50,8 @@ class SetModel(KernelModel):
     not to its members. Every member is an example with the label of its set and the weight 1/|p|, so that a large set
     counts as much as a small one; for the square loss (K + α diag(|p|)) c = y over all members. Which members matter is
     seen from `member_values`. `IOKR(SetKernel(kernel))` instead takes the loss of the mean, ℓ(f(p), y_p): a set is
-    right when its mean is, whatever its members are. With `worst=True` the loss of a set is that of its worst member,
-    max_{x∈p} ℓ(g(x), y_p): every member has to be right.
+    right when its mean is, even if some of its members are not. With `worst=True` the loss of a set is that of its
+    worst member, max_{x∈p} ℓ(g(x), y_p): every member has to be right.
 
     Parameters
     ----------

@@ -202,7 +202,7 @@ def test_refusals():
         LinkPredictorCV(scoring="accuracy").fit(S.X, S.W)
     with pytest.raises(ValueError, match="`alphas` must be a positive number"):
         LinkPredictorCV(alphas=(0.0,)).fit(S.X, S.W)
-    with pytest.raises(ValueError, match="`manifold_weights` was given but `manifold` is None"):
+    with pytest.raises(ValueError, match="`manifold_weights` was given without a `manifold`"):
         LinkPredictorCV(manifold_weights=(0.1,)).fit(S.X, S.W)
     with pytest.raises(ValueError, match="quadratic losses only"):
         LinkPredictorCV(loss=MaxMargin()).fit(S.X, S.W)

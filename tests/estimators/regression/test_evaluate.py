@@ -42,7 +42,7 @@ def test_grid():
     [
         (([], None, (1.0,), None), "empty list"),
         (([RBF(), Precomputed()], None, (1.0,), None), "mixes"),
-        ((None, (1.0,), (1.0,), None), "`manifold` is None"),
+        ((None, (1.0,), (1.0,), None), "without a `manifold`"),
         ((None, None, (0.0,), None), "alphas"),
         ((None, None, (), None), "empty"),
     ],

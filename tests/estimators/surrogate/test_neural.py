@@ -65,14 +65,6 @@ def test_modules_of_ones_own():
             NeuralRegressor(module).fit(X, Y)
 
 
-def test_weights_of_a_score_are_checked():
-    model, weight = NeuralRegressor(epochs=2).fit(X, Y), np.ones(len(X))
-    assert model.score(X, Y, sample_weight=weight) == model.score(X, Y)
-    weight[1] = -1
-    with pytest.raises(ValueError, match="`sample_weight`"):
-        model.score(X, Y, sample_weight=weight)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

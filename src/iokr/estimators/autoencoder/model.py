@@ -46,7 +46,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Struc
     an output kernel. Given the codes, f₂ is kernel ridge regression in closed form, so only f₁ is optimised, by L-BFGS
     with exact gradients. The problem is not convex: the result is the best of a few local minima. With linear kernels
     and small α, α₁ the codes span the first d principal components. An evaluation costs n³/3 + 2n²(q + d) flops, and
-    an optimisation some hundred evaluations: suitable for up to about two thousand objects.
+    an optimisation several hundred evaluations: suitable for up to about two thousand objects.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Struc
     def _starts(self, U: np.ndarray, B: np.ndarray, T: np.ndarray) -> Iterator[np.ndarray]:
         """W of the principal components of the outputs, then of random codes of unit variance.
 
-        The random codes K₁^½ ε, with a number ε for each object, are those of a Gaussian process, whatever the basis U.
+        The random codes K₁^½ ε, with a number ε for each object, are those of a Gaussian process, for any basis U.
         """
         yield _principal(B, T, self.n_components, float(self.code_alpha))
         rng = check_random(self.random_state)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -11,8 +11,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, asarray_like, is_array
-from iokr._component import component
-from iokr._validation.arguments import check_choice, check_number, check_random, check_same_length
+from iokr._component import Limits, component
+from iokr._validation.arguments import check_choice, check_number, check_random, check_same_length, one_of
 from iokr.data.candidates import CandidateSets
 from iokr.data.objects import as_objects
 from iokr.estimators.base import KernelModel
@@ -131,6 +131,7 @@ class Conformal(KernelModel):
     fraction: float = 0.5
     random_state: Any = None
 
+    limits: ClassVar[Limits] = {"method": one_of(*_METHODS), "selected": one_of(None, "separately")}
     _columns = None
 
     def _stored(self) -> dict[str, Any]:
@@ -227,8 +228,7 @@ class Conformal(KernelModel):
         return tags
 
     def _check_parameters(self) -> None:
-        check_choice(self.method, "method", _METHODS)
-        check_choice(self.selected, "selected", (None, "separately"))
+        self._check_components()
         if not callable(self.conformity):
             check_choice(self.conformity, "conformity", ("distance", "scaled", "relative"))
         if not 0 < check_number(self.fraction, "fraction") < 1:

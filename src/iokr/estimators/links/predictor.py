@@ -107,7 +107,7 @@ class LinkPredictor(LinkRegression):
     The known links between labelled nodes give them an output kernel, by default heat diffusion along the links with
     unit diagonal. h is learned from the features of nodes to this kernel's feature space, by ridge regression or with a
     margin, and two nodes, seen or not, are linked when their images are close. A manifold penalty lets nodes without
-    known links take part in learning (semi-supervised); scores between nodes of `fit` are the transductive use.
+    known links enter learning (semi-supervised); scores between nodes of `fit` are the transductive use.
 
     Parameters
     ----------

@@ -15,6 +15,7 @@ from iokr._validation.arguments import check_groups
 from iokr.data.objects import n_objects
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
+from iokr.estimators.inputs import check_scalar
 from iokr.estimators.multitask.model import TaskRegression
 from iokr.estimators.multitask.operators import (
     LearnedOperator,
@@ -47,8 +48,7 @@ class MultiTaskCV(TaskRegression):
     ----------
     kernel, manifold :
         As in `MultiTask`, or lists of them, which are searched: `[Laplacian(0.01), Laplacian(0.1)]` are two
-        task_weights
-        of one manifold.
+        weights of one manifold.
     tasks, embedding, decoder, tol, max_iter :
         As in `MultiTask`, with ``coupling="operator"`` and the square loss. Coupling through the outputs does not
         change the error on y, so there would be nothing to choose.
@@ -65,7 +65,7 @@ class MultiTaskCV(TaskRegression):
     Attributes
     ----------
     alpha_, task_weight_, width_ : float
-        The selected values; `task_weight_` is None when the operator is learned, `width_` without `widths`.
+        The selected values; None for `task_weight_` when the operator is learned, and for `width_` without `widths`.
     loo_errors_ : array
         Mean leave-one-out error on y, axes kernel × manifold × width × task_weight × alpha, axes of length one dropped.
     search_ : SearchResult
@@ -124,7 +124,8 @@ class MultiTaskCV(TaskRegression):
         self.__dict__.pop("objective_", None)
         self._check_components()
         grid = check_grid(self.kernel, None, self.alphas, None)
-        kernels, tol, max_iter = self._check_tasks(grid.kernels)
+        self._check_tasks()
+        kernels = [check_scalar(kernel) for kernel in grid.kernels]
         manifolds = listed(self.manifold, "manifold")
         task_weights = [
             check_task_weight(mu, "task_weights")
@@ -145,7 +146,7 @@ class MultiTaskCV(TaskRegression):
         check_coordinates(data.outputs.embedding)
         posed = _posed(data, kernels, manifolds)
         if self.learn_tasks:
-            evaluate = _learning(posed, grid.alphas, together, tol=tol, max_iter=max_iter)
+            evaluate = _learning(posed, grid.alphas, together, tol=self.tol, max_iter=self.max_iter)
         else:
             observed = data.targets.observed()
             similarities = [task_similarity(observed, given.weight, self.tasks, width=width) for width in widths]

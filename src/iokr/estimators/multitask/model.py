@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from iokr._array import Array, asarray_like, to_numpy
-from iokr._component import component
-from iokr._validation.arguments import check_choice, check_groups, check_integer, check_number
+from iokr._component import Limits, component
+from iokr._validation.arguments import (
+    COUNT,
+    FLAG,
+    POSITIVE,
+    check_groups,
+    check_number,
+    one_of,
+)
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.embeddings.identity import Identity
@@ -49,15 +55,12 @@ class TaskRegression(KernelRegression):
     max_iter: int
 
     tasks_: np.ndarray | None
+    limits: ClassVar[Limits] = {"learn_tasks": FLAG, "tol": POSITIVE, "max_iter": COUNT}
 
-    def _check_tasks(self, kernels: Sequence[Any]) -> tuple[list[Kernel], float, int]:
-        """The scalar kernels, the tolerance and the number of steps."""
-        scalar = [check_scalar(kernel) for kernel in kernels]
-        check_choice(self.learn_tasks, "learn_tasks", (True, False))
+    def _check_tasks(self) -> None:
+        """Either a similarity of the tasks is given, or their operator is learned."""
         if self.learn_tasks and self.tasks is not None:
             raise ValueError("`learn_tasks=True` learns how tasks go together, so `tasks` must be None.")
-        tol = check_number(self.tol, "tol", minimum=0.0, strict=True)
-        return scalar, tol, check_integer(self.max_iter, "max_iter", minimum=1)
 
     def _keep_learned(
         self, data: Data, inputs: FittedInputs, tasks: TaskProblem, learned: LearnedOperator, alpha: float
@@ -78,14 +81,14 @@ class TaskRegression(KernelRegression):
         self.A_ = A
 
     def _measured(self, H: Array) -> tuple[Embedding, Array]:
-        """On y, whatever the coupling."""
+        """On y, for every coupling."""
         metric = self.embedding_
         return (metric.base_, metric.plain(H)) if isinstance(metric, TaskMetric) else (metric, H)
 
     def loo_error(self, groups: Any = None) -> float:
         """Mean of ‖y_i − ŷ₋ᵢ‖² over the training rows, each predicted without its own targets, in closed form.
 
-        On y whatever the coupling, so that models can be compared. The similarity of the tasks (or the learned
+        On y for every coupling, so that models can be compared. The similarity of the tasks (or the learned
         operator) is held fixed. With missing targets, q times the mean over the observed entries; weighted as the fit.
         With `groups`, a name for each row, the rows of a group leave together.
         """
@@ -106,7 +109,7 @@ class MultiTask(TaskRegression):
     A task is a coordinate of y, M the similarity of tasks, μ = `task_weight`. Two ways to couple them:
 
     * ``coupling="operator"``, the formula above: the kernel is k(x, z) A with A = (μL_M + (1−μ)I)⁻¹, L_M the
-      Laplacian of M. Similar tasks borrow strength from each other.
+      Laplacian of M. Similar tasks share their data.
     * ``coupling="output"``: the kernel is k(x, z) I and outputs are compared in the metric A = μM + (1−μ)I,
       ψ(y) = A^½ y. **With the square loss this changes how candidates are ranked, and what a selection in that metric
       chooses, but not the prediction**: h = A^½ h₀ with h₀ the model without coupling, and `predict` answers h₀(x)
@@ -159,7 +162,7 @@ class MultiTask(TaskRegression):
 
     Cost: as `IOKR` with an operator; a step of `learn_tasks` costs Nq² + 9q³ after one eigendecomposition (with missing
     targets, one system over the observed entries). Paper: Brouard, Szafranski, d'Alché-Buc, JMLR 2016, 5.2 (models
-    0, 1, 2 are None, "output", "operator"; μ_t is `task_weight`; its μ_t = 1 is refused, as A would be singular there).
+    0, 1, 2 stand for None, "output", "operator"; μ_t is `task_weight`; μ_t = 1 is an error, as A would be singular).
 
     Examples
     --------
@@ -194,6 +197,8 @@ class MultiTask(TaskRegression):
     tol: float = 1e-6
     max_iter: int = 1000
 
+    limits: ClassVar[Limits] = {**TaskRegression.limits, "coupling": one_of("operator", "output", None)}
+
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None) -> MultiTask:
         """Learn h; arguments as in `IOKR.fit`, y (n, q) with a column per task and NaN where a target is missing."""
@@ -201,8 +206,8 @@ class MultiTask(TaskRegression):
         self.__dict__.pop("objective_", None)
         self._check_components()
         alpha = check_number(self.alpha, "alpha", minimum=0.0, strict=True)
-        [kernel], tol, max_iter = self._check_tasks([self.kernel])
-        check_choice(self.coupling, "coupling", ("operator", "output", None))
+        self._check_tasks()
+        kernel = check_scalar(self.kernel)
         self._check_learning()
         given = check_data(self, X, y, sample_weight, X_unlabeled, kernel)
         data = self._encode_outputs(given)
@@ -210,7 +215,7 @@ class MultiTask(TaskRegression):
             check_coordinates(data.outputs.embedding)
             inputs, problem = pose(data, kernel, self.manifold)
             learner = TaskProblem(problem)
-            self._keep_learned(data, inputs, learner, learner.learn(alpha, tol=tol, max_iter=max_iter), alpha)
+            self._keep_learned(data, inputs, learner, learner.learn(alpha, tol=self.tol, max_iter=self.max_iter), alpha)
         else:
             tasks, A = self._operator(data)
             coupled = Decomposable(kernel, A) if self.coupling == "operator" else kernel

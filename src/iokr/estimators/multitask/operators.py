@@ -94,7 +94,7 @@ def check_tasks(tasks: Any, q: int) -> np.ndarray:
 
 
 def check_coordinates(embedding: Embedding) -> None:
-    """Refuse an embedding whose columns are no tasks."""
+    """Raise for an embedding whose columns are not tasks."""
     if not embedding.explicit:
         raise ValueError(f"Tasks are coordinates of vector outputs, which {embedding!r} does not keep.")
 
@@ -104,9 +104,8 @@ def check_task_weight(task_weight: Any, name: str = "task_weight") -> float:
     mu = check_number(task_weight, name, minimum=0.0)
     if mu >= 1:
         raise ValueError(
-            f"`{name}` must be below 1, got {task_weight!r}: at 1 nothing is left of the penalty on the tasks "
-            f"themselves, "
-            "and their operator has no inverse."
+            f"`{name}` must be below 1, got {task_weight!r}: at 1 the tasks themselves have no penalty, and their "
+            "operator has no inverse."
         )
     return mu
 
@@ -119,7 +118,7 @@ def task_operator(M: np.ndarray, task_weight: float) -> np.ndarray:
 
 
 def output_metric(M: np.ndarray, task_weight: float) -> np.ndarray:
-    """A = μM + (1−μ)I, the inner product ⟨y, Ay'⟩ of the outputs; refused when it is none."""
+    """A = μM + (1−μ)I, the inner product ⟨y, Ay'⟩ of the outputs; an error unless A is positive semi-definite."""
     A = task_weight * M + (1 - task_weight) * np.eye(len(M))
     values = np.linalg.eigvalsh(A)
     if values[0] < -_TOL * values[-1]:
@@ -127,8 +126,8 @@ def output_metric(M: np.ndarray, task_weight: float) -> np.ndarray:
         raise ValueError(
             f"Coupling through the outputs needs a positive semi-definite A = μM + (1−μ)I, but with these `tasks` and "
             f"task_weight {task_weight:g} its eigenvalues run from {values[0]:.3g} to {values[-1]:.3g}. Lower "
-            f"`task_weight` to "
-            f'{bound:.3g} at most, or use `coupling="operator"`, which takes any similarity without negative entries.'
+            f"`task_weight` to {bound:.3g} at most, or use "
+            '`coupling="operator"`, which takes any similarity without negative entries.'
         )
     return A
 
@@ -220,7 +219,7 @@ def learn_operator(
     gamma, E = np.ones(q), np.eye(q)
     value, N = step(gamma, E)
     epsilon = _RIDGE * float(np.trace(N)) / q
-    if epsilon == 0 or size == 0:  # h = 0 whatever A is
+    if epsilon == 0 or size == 0:  # h = 0 for every A
         return LearnedOperator(gamma, E, np.array([value]), 0.0, 1, True)
     if start is not None:
         gamma, E = start.gamma, start.E

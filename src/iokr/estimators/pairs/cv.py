@@ -29,7 +29,7 @@ __all__ = ["PairModelCV"]
 Split = tuple[np.ndarray, np.ndarray]
 Given = tuple[Any, np.ndarray, np.ndarray, Any]  # X, pairs, y, sample_weight
 
-_DIGITS = 9  # scores that are equal up to rounding are ties: kernels leave many pairs exactly alike
+_DIGITS = 9  # scores that are equal up to rounding are ties: kernels leave many pairs exactly equal
 
 
 @component

@@ -124,7 +124,7 @@ class IOKRCV(KernelRegression):
         if self.output_kernel is None and data.outputs.kernel is not None:
             raise ValueError(
                 "Selection needs an output kernel in which errors are measured, such as `WeisfeilerLehman()` for "
-                "graphs, but `output_kernel` is None and `y` does not hold vectors; set it, or choose `alpha` yourself."
+                "graphs, as `y` does not hold vectors; set `output_kernel`, or choose `alpha` yourself."
             )
         parts: dict[str, Any] = {"manifold": self.manifold, "solver": self.solver}
         if self.cv is None:

@@ -78,7 +78,7 @@ def check_grid(kernel: Any, manifold_weights: Any, alphas: Any, manifold: Manifo
     if manifold_weights is None:
         return Grid(kernels, [0.0 if manifold is None else manifold.weight], alphas)
     if manifold is None:
-        raise ValueError("`manifold_weights` was given but `manifold` is None; set `manifold`.")
+        raise ValueError("`manifold_weights` was given without a `manifold`; set `manifold`.")
     return Grid(kernels, check_values(manifold_weights, "manifold_weights", strict=False), alphas)
 
 

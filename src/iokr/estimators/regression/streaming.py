@@ -210,15 +210,11 @@ class Solved:
     Psi: Array
     operator: OutputOperator
 
-    @property
-    def omega(self) -> Array:
-        """ω."""
-        return row_sq_norms(self.Phi)
-
     def coefficients(self, alpha: float) -> Array:
         """C̃ = [Ψ̃E/(λ + ωγᵀ)]Eᵀ."""
         gamma = asarray_like(self.operator.gamma, self.Psi)[None, :]
-        return self.operator.unrotate(self.operator.rotate(self.Psi) / (alpha + self.omega[:, None] * gamma))
+        omega = row_sq_norms(self.Phi)
+        return self.operator.unrotate(self.operator.rotate(self.Psi) / (alpha + omega[:, None] * gamma))
 
     def D(self, alpha: float) -> Array:
         """D A of h(x) = A Dᵀφ(x)."""

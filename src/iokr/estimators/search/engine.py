@@ -210,7 +210,7 @@ def select(
 ) -> SearchResult:
     """`search` for a model that keeps the result: `search_`, `interrupted_`, `best_index_`, and its values as `name`.
 
-    After an interrupt the model has these alone, whatever it was fitted to before, and `KeyboardInterrupt` is raised.
+    After an interrupt the model has these alone, not those of an earlier fit, and `KeyboardInterrupt` is raised.
 
     Parameters
     ----------

@@ -90,7 +90,7 @@ class Surrogate(StructuredEstimator):
     embedding: Embedding | None = None
     decoder: Decoder | None = None
 
-    loss = None  # the square, whatever the regressor minimises
+    loss = None  # the square, for any loss that the regressor minimises
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Surrogate:
@@ -98,7 +98,7 @@ class Surrogate(StructuredEstimator):
 
         Parameters
         ----------
-        X : whatever the regressor takes, n rows
+        X : any input of the regressor, n rows
         y : array, sparse matrix, or sequence of n outputs that the output kernel takes
         sample_weight : array of shape (n,), default=None
             For a regressor that takes it.

@@ -6,24 +6,26 @@ import math
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import KW_ONLY
+from functools import partial
 from itertools import pairwise
 from threading import Lock
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import exponent, home_of, is_array, to_numpy, unwarned
-from iokr._component import Component, component
+from iokr._array import home_of, is_array, to_numpy, unwarned
+from iokr._component import Component, Limits, component
 from iokr._validation.arguments import (
+    COUNT,
+    NOT_NEGATIVE,
     check_integer,
     check_number,
     check_numbers,
     check_same_length,
     check_vectors,
-    check_weight,
 )
 from iokr.estimators.inputs import adapt
 from iokr.estimators.outputs import require_y
@@ -110,6 +112,14 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
     device: Any = None
     random_state: Any = None
 
+    limits: ClassVar[Limits] = {
+        "epochs": COUNT,
+        "batch_size": COUNT,
+        "patience": COUNT,
+        "lr": partial(check_number, minimum=0.0, maximum=_LARGEST_STEP, strict=True),
+        "weight_decay": NOT_NEGATIVE,
+    }
+
     def _stored(self) -> dict[str, Any]:
         return {"flat": self._flat, "width": self._width, "place": self._place}
 
@@ -180,31 +190,13 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
             predicted = predicted * deviation + mean
         return predicted[:, 0] if self._flat else predicted
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R², averaged over the outputs as in scikit-learn; computed in units of y, so that squares do not overflow."""
-        from sklearn.metrics import r2_score  # not loaded with the estimators
-
-        truth = check_numbers(y, "y")
-        predicted = self.predict(X)
-        check_same_length(predicted, truth, "X", "y")
-        if truth.size != predicted.size:
-            raise ValueError(f"`y` must have shape {predicted.shape}, as predictions have, got {truth.shape}.")
-        weight = check_weight(sample_weight, len(truth), truth)
-        k = exponent(float(np.max(np.abs(truth), initial=0.0)))
-        return float(r2_score(np.ldexp(truth, -k), np.ldexp(predicted, -k), sample_weight=weight))
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
 
     def _check_parameters(self) -> None:
-        check_integer(self.epochs, "epochs", minimum=1)
-        check_integer(self.batch_size, "batch_size", minimum=1)
-        check_integer(self.patience, "patience", minimum=1)
-        if check_number(self.lr, "lr", minimum=0.0, strict=True) > _LARGEST_STEP:
-            raise ValueError(f"`lr` must be at most {_LARGEST_STEP:g}, beyond which steps overflow, got {self.lr:g}.")
-        check_number(self.weight_decay, "weight_decay", minimum=0.0)
+        self.check_parameters()
         if not 0 <= check_number(self.validation, "validation") < 1:
             raise ValueError(f"`validation` must be at least 0 and below 1, got {self.validation!r}.")
         if not (self.device is None or isinstance(self.device, str) or hasattr(self.device, "type")):

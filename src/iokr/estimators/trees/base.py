@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array
@@ -13,9 +13,16 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from iokr._array import Array, asarray_like, blocks, is_array, is_numpy, is_sparse, to_numpy, unwarned
-from iokr._component import component
+from iokr._component import Limits, component
 from iokr._system.memory import check_matrix
-from iokr._validation.arguments import check_number, check_same_length, check_weight
+from iokr._validation.arguments import (
+    COUNT,
+    NOT_NEGATIVE,
+    check_same_length,
+    check_weight,
+    either,
+    one_of,
+)
 from iokr.data.frames import column_names, frame_of, read
 from iokr.data.objects import distinct, error_context, n_objects, take
 from iokr.decoders.base import Decoder
@@ -100,6 +107,12 @@ class OutputTrees(StructuredEstimator):
     decoder: Decoder | None = None
     random_state: Any = None
 
+    limits: ClassVar[Limits] = {
+        "min_impurity_decrease": NOT_NEGATIVE,
+        "ccp_alpha": NOT_NEGATIVE,
+        "projection": one_of("principal", "random"),
+        "n_components": either(None, COUNT),
+    }
     embedding = None  # the kernel trick over the distinct outputs, or the vectors themselves
     loss = None  # the square: a leaf predicts the mean of its ψ(y_i)
     _middle = None  # what `fit` subtracts from columns far from the origin
@@ -147,8 +160,6 @@ class OutputTrees(StructuredEstimator):
 
     def _check_tree_parameters(self) -> None:
         check_projection(self.n_components, self.tol, self.projection)
-        check_number(self.min_impurity_decrease, "min_impurity_decrease", minimum=0.0)
-        check_number(self.ccp_alpha, "ccp_alpha", minimum=0.0)
         for name, value in self._tree_parameters().items():
             if isinstance(value, int) and abs(value) >= _LARGEST_INTEGER:
                 raise ValueError(f"`{name}` must be below 2**31, got an integer of {value.bit_length()} bits.")

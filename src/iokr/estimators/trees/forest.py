@@ -5,14 +5,14 @@ from __future__ import annotations
 import warnings
 from dataclasses import KW_ONLY
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from iokr._array import to_numpy
-from iokr._component import component
-from iokr._validation.arguments import check_choice, check_integer, check_random
+from iokr._component import Limits, component
+from iokr._validation.arguments import FLAG, check_integer, check_random
 from iokr.data.objects import take
 from iokr.estimators.outputs import as_outputs, r2
 from iokr.estimators.progress import begin, end, track, with_callbacks
@@ -97,6 +97,8 @@ class OutputKernelForest(OutputTrees):
     max_features: int | float | str | None = 1.0
     n_jobs: int | None = None
 
+    limits: ClassVar[Limits] = {**OutputTrees.limits, "bootstrap": FLAG, "oob_score": FLAG}
+
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OutputKernelForest:
         """Grow the trees.
@@ -139,8 +141,6 @@ class OutputKernelForest(OutputTrees):
         jobs: Any = self.n_jobs
         if jobs is not None and (not isinstance(jobs, Integral) or int(jobs) == 0):
             raise ValueError(f"`n_jobs` must be None or an integer other than 0, got {jobs!r:.60}.")
-        check_choice(self.bootstrap, "bootstrap", (True, False))
-        check_choice(self.oob_score, "oob_score", (True, False))
         if self.oob_score and not self.bootstrap:
             raise ValueError("`oob_score` needs rows that a tree did not draw; set `bootstrap=True`.")
         if self.max_samples is not None and not self.bootstrap:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from iokr._array import eigh
-from iokr._validation.arguments import check_choice, check_integer, check_number
+from iokr._validation.arguments import check_number
 
 __all__ = [
     "Partition",
@@ -129,10 +129,7 @@ def indicator(leaves: np.ndarray, starts: np.ndarray, weight: np.ndarray | None 
 
 
 def check_projection(n_components: Any, tol: Any, projection: Any) -> None:
-    """Validate the three parameters that choose the coordinates."""
-    check_choice(projection, "projection", ("principal", "random"))
-    if n_components is not None:
-        check_integer(n_components, "n_components", minimum=1)
+    """Raise unless the parameters that choose the coordinates go together."""
     if tol is not None and check_number(tol, "tol", minimum=0.0) >= 1:
         raise ValueError(f"`tol` must be a fraction of the variance, at least 0 and below 1, got {tol!r}.")
     if projection == "random" and (n_components is None or tol is not None):
@@ -230,7 +227,7 @@ class SplitSpace:
         """The coordinates to split on, (n, k), of outputs or residuals with coordinates E (n, q).
 
         They are rounded to a grid on which sums over rows are exact. Splits that separate the same rows then gain
-        exactly the same, in whatever order the rows are summed: ties are broken by the order of the features, not by
+        exactly the same, in any order of the rows: ties are broken by the order of the features, not by
         rounding.
         """
         projected = E[:, : self.n_components] if directions is None else E @ directions
