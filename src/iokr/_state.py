@@ -50,8 +50,8 @@ def state_of(value: Any) -> dict[str, Any]:
             state[attribute] = part
         elif not isinstance(getattr(cls, attribute, None), cached_property):
             raise TypeError(
-                f"A file cannot hold `{attribute}` of {cls.__module__}.{cls.__qualname__}, which is not a parameter "
-                "and not a fitted value (`name_`); override `state` and `from_state`."
+                f"`{attribute}` of {cls.__module__}.{cls.__qualname__} has no name in files: it is not a parameter and "
+                "not a fitted value (`name_`); add it to `_stored`."
             )
     return state
 

@@ -75,8 +75,26 @@ class Remembering(Ratio):
 
 
 @component
+class Naming(Ratio):
+    """Holds a private array, whose name in files `_stored` gives."""
+
+    def _stored(self):
+        return {"far": self._far}
+
+    def fit(self, X):
+        self._far = np.full(1, 5.0)
+        return super().fit(X)
+
+    def block(self, R, S):
+        return super().block(R, S) / self._far
+
+    def diag(self, R):
+        return super().diag(R) / self._far
+
+
+@component
 class Forgetful(Ratio):
-    """Holds a private array without telling."""
+    """Holds a private array that has no name in files."""
 
     def fit(self, X):
         self._far = np.ones(1)
@@ -105,7 +123,9 @@ def renamed(path, change):
     path.write_bytes(joined(header, structure, data))
 
 
-@pytest.mark.parametrize("kernel", [Ratio(2.0), Remembering(1.5)], ids=["fitted value", "own state"])
+@pytest.mark.parametrize(
+    "kernel", [Ratio(2.0), Remembering(1.5), Naming(1.5)], ids=["fitted value", "own state", "stored"]
+)
 def test_only_the_class_is_passed(kernel, tmp_path):
     model = iokr.IOKR(kernel, output_kernel=RBF()).fit(X, Y)
     again = iokr.load(saved(model, tmp_path / "m"), parts={"kernel": type(kernel)})
@@ -173,7 +193,7 @@ def test_one_class_is_asked_for_once(tmp_path):
 
 
 def test_a_private_value_outside_of_the_state_is_refused(tmp_path):
-    with pytest.raises(TypeError, match=r"`_far` of \S*test_parts\.Forgetful.*override `state` and `from_state`"):
+    with pytest.raises(TypeError, match=r"`_far` of \S*test_parts\.Forgetful.*add it to `_stored`"):
         iokr.save(iokr.IOKR(Forgetful()).fit(X, Y), tmp_path / "m")
 
 

@@ -21,7 +21,7 @@ _DTYPE = re.compile(r"[<|]([biu][1248]|f[248]|c8|c16|[US]\d{1,6}|[mM]8(\[\d{0,6}
 def check_dtype(text: Any) -> np.dtype[Any]:
     """A type of numbers, texts or dates; nothing that holds Python objects."""
     if not isinstance(text, str) or not _DTYPE.fullmatch(text):
-        raise ValueError(f"{text!r:.40} is no type of array")
+        raise ValueError(f"{text!r:.40} is not a type of array")
     return np.dtype(text)
 
 
@@ -164,7 +164,7 @@ class ArrayReader:
         stored = self._stored(entry)
         order = entry.get("order")
         if order is not None and sorted(order) != list(range(stored.ndim)):
-            raise ValueError(f"{order!r:.40} is no order of {stored.ndim} axes")
+            raise ValueError(f"{order!r:.40} is not an order of {stored.ndim} axes")
         if entry.get("gap") and not self._mapped and stored.ndim:  # sums over columns with steps round otherwise
             spread = np.empty((*stored.shape, 2), dtype=stored.dtype)[..., 0]
             spread[...] = stored

@@ -1,7 +1,7 @@
 """The safetensors format: eight bytes of length, a JSON header, the arrays end to end. Checked before it is believed.
 
 Written here and not by the package of that name: the arrays are hashed while they are written and read, are read where
-they will stay, and are mapped without a copy; and what is wrong with a file is said in words.
+they will stay, and are mapped without a copy; errors name the file and the defect.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SMALL = 1 << 20  # bytes that are hashed sooner than another thread is asked to
 
 
 class BadFile(ValueError):
-    """A file that is no model, or a damaged one; the message names the file and what is wrong with it.
+    """A file that is damaged or not a model; the message names the file and the defect.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def _hashed(data: memoryview, pool: ThreadPoolExecutor, move: Callable[[memoryvi
 
 
 class Container:
-    """An open file whose header has been checked: `tensors`, `metadata`, and the arrays when they are asked for."""
+    """An open file whose header has been checked: `tensors`, `metadata`, and the arrays, which are read later."""
 
     def __init__(self, file: IO[bytes], path: Path) -> None:
         self._file, self.path = file, path
@@ -158,7 +158,7 @@ class Container:
                 raise ValueError("no object")
             header = json.loads(raw.decode("utf-8", "surrogatepass"))
         except (ValueError, RecursionError) as error:
-            raise self.bad(f"its header is no JSON object ({error})") from None
+            raise self.bad(f"its header is not a JSON object ({error})") from None
         return dict(header)
 
     def _tensor(self, name: str, entry: Any) -> Tensor:

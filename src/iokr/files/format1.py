@@ -184,7 +184,7 @@ def _pair_links(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def _all_pairs_cv(state: dict[str, Any]) -> dict[str, Any]:
-    """The same, chosen; its network was not kept."""
+    """The same, chosen by folds; its network was not stored."""
     if "pairs_" not in state:  # not fitted
         return state
     made = {name: value for name, value in state.items() if name != "pairs_"}

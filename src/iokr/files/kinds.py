@@ -1,4 +1,4 @@
-"""The kinds of values in model files that are no public classes, each with its class: names in files never change."""
+"""The kinds of values in model files whose classes are private. A kind never changes; its class may be renamed."""
 
 from __future__ import annotations
 

@@ -52,11 +52,11 @@ def save(
     path : path
         By custom with the suffix `.safetensors`.
     data : mapping of names to data, default=None
-        The training data, `{"X": X, "y": y}`, of which hashes are kept: see `fingerprint`.
+        The training data, `{"X": X, "y": y}`, whose hashes are stored: see `fingerprint`.
     provenance : mapping of names to texts and numbers, default=None
         Where the model comes from; `iokr show` prints it.
     beside : mapping of names to data, default=None
-        What belongs to the model and is not part of it, such as ids of nodes; `iokr.files.load_beside` reads it.
+        Further data of an application, such as ids of nodes; `iokr.files.load_beside` reads them.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def load(
 
 
 def load_beside(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What `save` was given as `beside`: names, units, settings that belong to a model and are no part of it.
+    """The argument `beside` of `save`: data of an application, such as names, units and settings.
 
     Examples
     --------
@@ -191,7 +191,7 @@ def _load(path: Any, what: str, parts: Mapping[str, Any] | None, mmap: bool, dev
 
 
 def _read(structure: Any, what: str, arrays: ArrayReader, holes: list[Hole], parts: dict[str, Any]) -> Any:
-    """The model, or what lies beside it."""
+    """The model, or the data of the application."""
     renew = renewed if structure["format"] == 1 else None
     reader = Reader(structure["objects"], arrays, holes, parts, renew)
     value = reader.value(structure[what])
@@ -209,7 +209,7 @@ def read_structure(file: Container) -> dict[str, Any]:
         structure = json.loads(text)
         number = structure["format"]
     except (*_MALFORMED,) as error:
-        raise file.bad(f"its structure is no JSON object with a format ({error!s:.80})") from None
+        raise file.bad(f"its structure is not a JSON object with a format ({error!s:.80})") from None
     if number not in range(1, FORMAT + 1):
         raise file.bad(
             f"it has the format {number!r:.20} (iokr {_version(structure)}), and iokr {packages.version('iokr')} reads "
@@ -316,7 +316,7 @@ def _holes(file: Container, structure: Mapping[str, Any], parts: dict[str, Any])
     if unknown:
         known = ", ".join(f"`{hole.path}`" for hole in holes) or "none"
         raise ValueError(
-            f"`parts` has {', '.join(map(repr, unknown))}, but the parts that {file.path} asks for are: {known}."
+            f"`parts` has {', '.join(map(repr, unknown))}, but the parts that {file.path} needs are: {known}."
         )
     for hole in holes:
         _check_part(hole, parts[hole.path])

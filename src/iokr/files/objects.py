@@ -41,7 +41,7 @@ Make = Callable[[Any, dict[str, Any]], Any]
 
 
 def kind_of(value: Any, describe: Describe) -> tuple[Any, ...] | None:
-    """What an object is stored as; None for one that is no plain data."""
+    """The kind as which an object is stored; None for other objects."""
     cls = type(value)
     if cls in _SCALARS:
         return ("big",) if cls is int and value not in _SMALL else (_SCALARS[cls],)
@@ -70,7 +70,7 @@ def is_graph(value: Any) -> bool:
 def make_sparse(name: Any, shape: Any, parts: Sequence[np.ndarray]) -> Any:
     """A sparse matrix from its parts, every index checked."""
     if name not in SPARSE:
-        raise ValueError(f"{name!r:.40} is no kind of sparse matrix")
+        raise ValueError(f"{name!r:.40} is not a kind of sparse matrix")
     shape = tuple(int(n) for n in shape)
     if len(shape) != 2 or any(part.ndim != 1 for part in parts):
         raise ValueError("a sparse matrix is malformed")
@@ -189,7 +189,7 @@ def _sorted(items: Any) -> list[Any]:
 
 
 class Unpacker:
-    """Arrays back into objects; whatever does not fit together is a `ValueError`."""
+    """Arrays back into objects; inconsistent ones raise `ValueError`."""
 
     def __init__(self, arrays: ArrayReader, make: Make) -> None:
         self._arrays, self._make = arrays, make
@@ -243,7 +243,7 @@ class Unpacker:
             case "object":
                 fields = {name: self.unpack(column) for name, column in part["fields"].items()}
                 return [self._make(part["class"], {f: fields[f][i] for f in fields}) for i in range(count)]
-        raise ValueError(f"{part['kind']!r:.40} is no kind of object")
+        raise ValueError(f"{part['kind']!r:.40} is not a kind of object")
 
     def _spans(self, ends: Any, total: int) -> list[tuple[int, int]]:
         """[start, stop) of every item among `total` things."""
@@ -278,7 +278,7 @@ class Unpacker:
 
     def _graphs(self, part: Any) -> list[Any]:
         if part["class"] not in GRAPHS:
-            raise ValueError(f"{part['class']!r:.40} is no kind of graph")
+            raise ValueError(f"{part['class']!r:.40} is not a kind of graph")
         try:
             cls = getattr(import_module("networkx"), part["class"])
         except ImportError as error:

@@ -31,7 +31,7 @@ class UnfitPart(ValueError):
 
 
 class Reader:
-    """`value` makes what a node describes; whatever does not fit together is an error of Python's own."""
+    """`value` makes the object that a node describes; malformed nodes raise Python's own errors."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Reader:
                 return check_dtype(content)
             case "type":
                 return TYPES[content]
-        raise ValueError(f"{tag!r:.40} is no kind of value")
+        raise ValueError(f"{tag!r:.40} is not a kind of value")
 
     def _object(self, number: Any) -> Any:
         if type(number) is not int or not 0 <= number < len(self._objects):
@@ -127,7 +127,7 @@ def _made(cls: Any, state: dict[str, Any]) -> Any:
 
 
 def _special(entry: Mapping[str, Any], fields: dict[str, Any]) -> Any:
-    """What is no object of ours: sparse matrices, trees, random states, arrays of objects."""
+    """Sparse matrices, trees, random states, arrays of objects."""
     if "sparse" in entry:
         return make_sparse(entry["sparse"], entry["shape"], [fields[name] for name in SPARSE[entry["sparse"]]])
     if "tree" in entry:

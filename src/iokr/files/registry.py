@@ -52,7 +52,7 @@ def name_of(cls: type) -> str | None:
 
 
 def class_of(name: Any) -> type | None:
-    """The class of that name; None if there is none. Raises `MissingBaseline` where iokr-lab is needed."""
+    """The class of that name, or None. Raises `MissingBaseline` where iokr-lab is needed."""
     if not isinstance(name, str):
         return None
     kinds = _kinds()[0]
@@ -93,6 +93,6 @@ def _added_baselines() -> ModuleType | None:
 
 
 def _exported(module: ModuleType, name: str) -> type | None:
-    """The public class of that name in a module; None if there is none."""
+    """The public class of that name in a module, or None."""
     cls = getattr(module, name, None) if name in module.__all__ else None
     return cls if isinstance(cls, type) else None

@@ -1,4 +1,4 @@
-"""What is in a model file, in words, from its header alone."""
+"""The contents of a model file as text, from its header alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MANY = 8  # arrays that are listed
 def describe(path: str | os.PathLike[str]) -> dict[str, dict[str, str]]:
     """Sections of names and words: the file, the parameters, what was fitted, parts to be given, arrays, provenance.
 
-    Only the header is read, and nothing is made of it, so that files that ask for parts can be looked at too.
+    Only the header is read and no object is made, so that files that need parts can be described, too.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def _short(text: str) -> str:
 
 
 class _Words:
-    """Nodes of a structure in words."""
+    """Nodes of a structure as text."""
 
     def __init__(self, structure: Mapping[str, Any], file: Container) -> None:
         self._objects, self._arrays, self._holes = structure["objects"], structure["arrays"], structure["holes"]

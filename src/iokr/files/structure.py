@@ -51,7 +51,7 @@ class Hole:
 
 
 class Writer:
-    """`node` describes a value in JSON; objects, arrays and holes are collected beside it."""
+    """`node` describes a value in JSON; objects, arrays and holes are collected."""
 
     def __init__(self, model: Any = None) -> None:
         self.arrays, self.objects = ArrayWriter(), list[Any]()
@@ -119,7 +119,7 @@ class Writer:
         return {"object": number}
 
     def _special(self, value: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        """(tag, fields) of what is no object of ours but is known."""
+        """(tag, fields) of sparse matrices, trees, random states and arrays of objects."""
         cls = type(value)
         if is_sparse(value) and cls.__name__ in SPARSE:
             parts = {name: getattr(value, name) for name in SPARSE[cls.__name__]}
@@ -172,9 +172,9 @@ class Writer:
         place = "__".join(part.removesuffix("_") for part in path.split("."))
         if place in self._given or (place in self._names and path.endswith("_")):  # or fitted where None was given
             return place
-        alike = [p for p, given in self._given.items() if type(given) is type(value)]
-        if len(alike) == 1 and not _is_function(value):
-            return alike[0]
+        same_class = [p for p, given in self._given.items() if type(given) is type(value)]
+        if len(same_class) == 1 and not _is_function(value):
+            return same_class[0]
         cls = type(value)
         raise TypeError(
             f"`{path}` is an object of {cls.__module__}.{cls.__qualname__}, which a file cannot hold as data, and no "
