@@ -160,4 +160,4 @@ def test_standard_input_is_read_once(folder, tmp_path):
     assert result.exit_code == 0, result.output
     assert "data" in json.loads((tmp_path / "o" / "run.json").read_text())
     twice = invoke("predict", "-i", "-", "-e", "-", input=text)
-    assert twice.exit_code == 2 and "Standard input, -, can be read once" in twice.output
+    assert twice.exit_code == 2 and "Standard input, -, can be read only once" in twice.output

@@ -19,13 +19,13 @@ from iokr.apps.report import (
     Figure,
     LiveNetwork,
     LiveTable,
-    Network,
     Report,
     Table,
     Text,
     draw_network,
     layout,
     plot,
+    require_report_packages,
     to_cytoscape,
     to_graphml,
 )
@@ -33,6 +33,8 @@ from iokr.apps.report.figures import Canvas
 from iokr.apps.report.tables import no_formula, text_of
 
 if TYPE_CHECKING:
+    import networkx as nx
+
     from iokr.apps.links.model import LinkModel
     from iokr.apps.links.prediction import LinkResult
 
@@ -188,24 +190,27 @@ def formula_notes(ids: Sequence[str], *, safe: bool) -> tuple[str, ...]:
 # ---------------------------------------------------------------------------------------------------------------- files
 
 
-def network_of(result: LinkResult) -> Network:
+def network_of(result: LinkResult) -> nx.Graph:
     """Known and predicted links, and what is known of the nodes."""
+    require_report_packages("networkx")
+    import networkx as nx
+
     nodes = result.nodes
-    about: dict[str, dict[str, Any]]
+    graph: nx.Graph = nx.Graph()
     if nodes.across:
-        about = {str(name): {"kind": side.kind} for side in nodes.sides for name in side.ids}
+        for side in nodes.sides:
+            graph.add_nodes_from(side.ids.tolist(), kind=side.kind)
     else:
-        labeled = set(nodes.labeled.tolist())
-        about = {str(name): {"labeled": i in labeled} for i, name in enumerate(nodes.ids)}
-    links: list[tuple[str, str, dict[str, Any]]] = []
+        labeled = np.isin(np.arange(len(nodes.ids)), nodes.labeled).tolist()
+        graph.add_nodes_from((name, {"labeled": one}) for name, one in zip(nodes.ids.tolist(), labeled, strict=True))
     known, weights = nodes.known_links()
     for (one, other), weight in zip(nodes.ids[known].tolist(), weights.tolist(), strict=True):
         weighted = {} if nodes.across else {"weight": weight}
-        links.append((one, other, {"kind": "known", **weighted}))
+        graph.add_edge(one, other, kind="known", **weighted)
     named = [name for name in ("score", "rank", "probability") if name in result.table]
     for row in result.table.to_dict("records"):
-        links.append((row["source"], row["target"], {"kind": "predicted", **{name: row[name] for name in named}}))
-    return Network(about, links)
+        graph.add_edge(row["source"], row["target"], kind="predicted", **{name: row[name] for name in named})
+    return graph
 
 
 def rejected_tsv(rejections: Sequence[Rejection], *, safe: bool) -> str:

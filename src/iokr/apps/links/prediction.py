@@ -85,13 +85,7 @@ class LinkResult:
 
     def network(self) -> nx.Graph:
         """Known and predicted links, with the attribute `kind`."""
-        import networkx as nx
-
-        found = network_of(self)
-        graph: nx.Graph = nx.Graph()
-        graph.add_nodes_from(found.nodes.items())
-        graph.add_edges_from(found.links)
-        return graph
+        return network_of(self)
 
     def report(
         self, folder: Path | str | None = None, *, force: bool = False, spreadsheet_safe: bool = False

@@ -135,7 +135,7 @@ def check_arguments(values: Mapping[str, Any], given: Collection[str] | None = N
         raise ValueError("Give `partners_of` or `between`, not both.")
     files = [*_each(values.get("nodes")), *_each(values.get("partners")), values.get("edges")]
     if [name for name in files if isinstance(name, str)].count("-") > 1:
-        raise ValueError("Standard input, -, can be read once.")
+        raise ValueError("Standard input, -, can be read only once.")
     if "model" in names:
         _refuse(names, "model", _NO_EFFECT_ON_MODEL, "on a fitted model")
         return

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from iokr.apps.report.drawings import CLASSES, draw_network, layout
     from iokr.apps.report.figures import INK, MUTED, OURS, THEIRS, Figure, Pictures, plot, require_report_packages
     from iokr.apps.report.live import LiveNetwork, LiveTable
-    from iokr.apps.report.networks import Network, to_cytoscape, to_graphml
+    from iokr.apps.report.networks import to_cytoscape, to_graphml
     from iokr.apps.report.page import Report, Text
     from iokr.apps.report.progress import Progress, silent
     from iokr.apps.report.run import check_folder, run_info, usable_cores, versions, write_run
@@ -27,7 +27,6 @@ __all__ = [
     "Figure",
     "LiveNetwork",
     "LiveTable",
-    "Network",
     "Pictures",
     "Progress",
     "Report",
