@@ -9,7 +9,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_info
 
-from iokr.cli.shared import FormatOption, Verbose, print_tables
+from iokr.cli.shared import FormatOption, Verbose, print_sections
 
 _PACKAGES = (
     *("iokr", "numpy", "scipy", "scikit-learn", "pandas", "array-api-compat", "filelock"),
@@ -21,7 +21,7 @@ _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS
 
 def doctor(format: FormatOption = None, verbose: Verbose = False) -> None:
     """Print versions, devices, threads, memory and the data folder."""
-    from iokr.apps.report import Table, usable_cores
+    from iokr.apps.report import usable_cores
 
     torch, torch_memory = _devices(_torch)
     cupy, cupy_memory = _devices(_cupy)
@@ -32,10 +32,7 @@ def doctor(format: FormatOption = None, verbose: Verbose = False) -> None:
         "Memory": _memory(torch_memory or cupy_memory),
         "Data": _data(),
     }
-    tables = []
-    for title, rows in sections.items():
-        tables.append(Table(title, [{"item": item, "found": found} for item, found in rows.items()]))
-    print_tables(tables, format)
+    print_sections(sections, "found", format)
 
 
 def _versions() -> dict[str, str]:

@@ -7,7 +7,7 @@ import shlex
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -43,6 +43,7 @@ __all__ = [
     "in_options",
     "new_file",
     "perform",
+    "print_sections",
     "print_tables",
     "say",
     "show_version",
@@ -262,6 +263,16 @@ def print_tables(tables: "Sequence[Table]", format: str | None = None, *, spread
             _draw(table)
     else:
         typer.echo("\n\n".join(_aligned(table) for table in tables))
+
+
+def print_sections(sections: Mapping[str, Mapping[str, Any]], column: str, format: str | None) -> None:
+    """Print a table for each section: its items, and their values in a column of that name."""
+    from iokr.apps.report import Table
+
+    tables = []
+    for title, values in sections.items():
+        tables.append(Table(title, [{"item": item, column: value} for item, value in values.items()]))
+    print_tables(tables, format)
 
 
 def _draw(table: "Table") -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from iokr.cli.shared import FormatOption, Quiet, Verbose, print_tables, say
+from iokr.cli.shared import FormatOption, Quiet, Verbose, print_sections, say
 
 
 def show(
@@ -19,19 +19,12 @@ def show(
 
     Only the header is read; with --verify the whole file. A damaged file is an error, exit code 1.
     """
-    from iokr.apps.report import Table
     from iokr.files import describe
     from iokr.files import verify as verify_hashes
 
     sections = describe(file)
     if verify:
         verify_hashes(file)
-    print_tables(
-        [
-            Table(title, [{"item": name, "value": words} for name, words in rows.items()])
-            for title, rows in sections.items()
-        ],
-        format,
-    )
+    print_sections(sections, "value", format)
     if verify:
         say("all hashes are correct.", quiet=quiet)

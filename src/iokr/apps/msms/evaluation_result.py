@@ -280,7 +280,7 @@ class EvaluationResult:
         worst = [int(k) for k in np.argsort(-ranks, kind="stable")[:pages] if ranks[k] > 1]
         if not worst:
             return []
-        K = library.gram()
+        K = np.asarray(sum(library.matrices))
         sets = confidence.sets(self.delta)
         drawn = []
         for k in worst:

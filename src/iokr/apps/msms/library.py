@@ -145,10 +145,8 @@ class Library:
         target = np.asarray(Tanimoto()(self.bits[rows]))
         return alignment_weights([K[np.ix_(rows, rows)] for K in self.matrices], target, self.combine)[0]
 
-    def gram(self, weights: NDArray[Any] | None = None) -> NDArray[Any]:
-        """Σ_t ω_t K_t, of equal weights by default."""
-        if weights is None:
-            weights = np.full(len(self.parts), 1 / len(self.parts))
+    def gram(self, weights: NDArray[Any]) -> NDArray[Any]:
+        """Σ_t ω_t K_t."""
         return np.asarray(sum(w * K for w, K in zip(weights, self.matrices, strict=True)))
 
     def _kernel(self, weights: NDArray[Any]) -> Kernel:
