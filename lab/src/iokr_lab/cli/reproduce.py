@@ -40,7 +40,7 @@ def reproduce(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Run a published experiment again, and compare our numbers with theirs.
+    """Repeat a published experiment and compare the numbers.
 
     Writes a folder (default: iokr-NAME) with the table, metrics.json, run.json, report.html, and the finished cells in
     cells.jsonl. Until the end they are kept in iokr-NAME.partial: the same command goes on from them when it was
