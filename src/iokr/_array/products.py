@@ -94,14 +94,6 @@ def row_sq_norms(R: Any) -> Array:
         return array_namespace(R).sum(R * R, axis=1)
 
 
-def row_sizes(R: Any) -> Array:
-    """max_k |r_ik| of every row, dense or sparse."""
-    if is_sparse(R):
-        return abs(R).max(axis=1).toarray().ravel()
-    xp = array_namespace(R)
-    return xp.max(xp.abs(R), axis=1) if R.shape[1] else row_sq_norms(R)
-
-
 def scale_rows(R: Any, sizes: Array) -> Any:
     """r_i / size_i, dense or sparse; 0 where the size is 0."""
     xp = array_namespace(sizes)

@@ -12,7 +12,6 @@ from iokr._array import (
     array_namespace,
     asarray_like,
     exp_,
-    is_array,
     is_sparse,
     row_sq_norms,
     scaled_sq_distances,
@@ -20,16 +19,16 @@ from iokr._array import (
     unwarned,
 )
 from iokr._component import component
-from iokr._validation.arguments import check_computed, check_vectors
+from iokr._validation.arguments import check_computed, check_numbers, check_vectors
 from iokr.data.objects import Parts
-from iokr.kernels.base import Kernel
+from iokr.kernels.base import UnitKernel
 from iokr.kernels.vectors import ROOM, median_gamma
 
 __all__ = ["ARD"]
 
 
 @component
-class ARD(Kernel):
+class ARD(UnitKernel):
     """k(x, z) = exp(−Σ_l γ_l (x_l − z_l)²): automatic relevance determination, a width for each feature.
 
     `model_selection.tune` finds the widths by gradients; a feature whose γ ends near 0 plays no role. With equal widths
@@ -97,19 +96,12 @@ class ARD(Kernel):
         Z, z_norms = S
         return exp_(scaled_sq_distances(X, x_norms, Z, z_norms, -1.0))
 
-    def diag(self, R: Parts) -> Array:
-        """Ones."""
-        return array_namespace(R.parts[1]).ones_like(R.parts[1])
-
 
 def _widths(gammas: Any, p: int) -> np.ndarray:
     """γ for each of p features."""
-    try:
-        values = np.asarray(to_numpy(gammas) if is_array(gammas) else gammas, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"`gammas` must be numbers, one for each feature, got {gammas!r:.60}.") from None
-    if values.ndim > 1 or (values.ndim == 1 and len(values) != p):
+    values = check_numbers(gammas, "gammas")
+    if values.shape not in ((), (p,)):
         raise ValueError(f"`gammas` has shape {values.shape} but X has {p} features; give one for each.")
     if not np.all(np.isfinite(values)) or np.any(values < 0):
         raise ValueError(f"`gammas` must be finite numbers of at least 0, got {gammas!r:.60}.")
-    return np.full(p, float(values)) if values.ndim == 0 else values
+    return np.broadcast_to(values, (p,)).copy()

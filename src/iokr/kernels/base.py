@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from iokr._array import (
     Array,
+    array_namespace,
     asarray_like,
     gemm,
     is_numpy,
@@ -24,7 +25,7 @@ from iokr._component import Component, Limits, component
 from iokr._system.memory import check_matrix
 from iokr._validation.arguments import NOT_NEGATIVE, check_component, check_computed, check_home
 from iokr._validation.matrices import check_psd
-from iokr.data.objects import BadObject, Parts, as_objects, error_context, n_objects
+from iokr.data.objects import Parts, as_objects, error_context, n_objects
 from iokr.gram.features import FeatureGram, is_thin
 from iokr.gram.scalar import ScalarGram
 
@@ -37,6 +38,7 @@ __all__ = [
     "Product",
     "Scaled",
     "Sum",
+    "UnitKernel",
     "WrappedKernel",
     "check_gram",
     "check_part",
@@ -162,8 +164,6 @@ class Kernel(Component, ABC):
         _check_not_empty(X, "X")
         if Z is not None:
             _check_not_empty(Z, "Z")
-        if self.numeric and _width(X) is not None and _width(Z) is not None:
-            _check_widths(X, Z)
         with error_context("X"):
             kernel = self if self._is_fitted else clone(self).fit(X)
             own = kernel.pairwise and Z is None  # X is the Gram matrix: its objects are the numbers of its rows
@@ -175,13 +175,7 @@ class Kernel(Component, ABC):
         copies = 1.0 if is_numpy(X) else 2.0
         check_matrix(R.shape[0], S.shape[0], R, copies)
         with unwarned():
-            try:
-                return check_computed(kernel.gram(R, None if Z is None else S).dense(), what="k(x, z)")
-            except BadObject:  # an object with infinite k(x, x) is the one to name
-                for name, objects in {"X": R, "Z": S}.items():
-                    with error_context(name):
-                        check_computed(kernel.diag(objects))
-                raise
+            return check_computed(kernel.gram(R, None if Z is None else S).dense(), what="k(x, z)")
 
     @property
     def _is_fitted(self) -> bool:
@@ -241,6 +235,17 @@ def check_part(kernel: Any, name: str) -> Kernel:
 def fit_part(kernel: Any, name: str, X: Any) -> Any:
     """A fitted clone of the kernel that another kernel is made of."""
     return clone(check_part(kernel, name)).fit(X)
+
+
+class UnitKernel(Kernel):
+    """A kernel with k(x, x) = 1."""
+
+    def diag(self, R: Any) -> Array:
+        """Ones."""
+        if not isinstance(R, Parts):
+            return np.ones(len(R))
+        numbers = R.parts[-1]  # one for each object
+        return array_namespace(numbers).ones_like(numbers)
 
 
 class PairwiseKernel(Kernel):
@@ -454,8 +459,16 @@ class WrappedKernel(CompositeKernel):
         return self
 
     def represent(self, X: Any) -> Any:
-        """The base's representation."""
+        """The base's representation. May be overridden."""
         return self.base_.represent(X)
+
+    def block(self, R: Any, S: Any) -> Array:
+        """That of the base. May be overridden."""
+        return self.base_.block(R, S)
+
+    def diag(self, R: Any) -> Array:
+        """That of the base. May be overridden."""
+        return self.base_.diag(R)
 
 
 @component

@@ -20,7 +20,7 @@ from iokr._component import Limits, component
 from iokr._validation.arguments import POSITIVE, check_choice, check_computed, check_vectors
 from iokr.data.curves import interpolate, quadrature_weights, read_curves
 from iokr.data.objects import Parts, as_objects
-from iokr.kernels.base import Kernel, fit_part
+from iokr.kernels.base import Kernel, UnitKernel, fit_part
 from iokr.kernels.structured.series import GlobalAlignment
 from iokr.kernels.vectors import RBF
 
@@ -28,13 +28,22 @@ __all__ = ["L2", "Periodic", "Pointwise", "Warped"]
 
 
 class CurveInputs(Kernel):
-    """Curves in any form that `Functional` takes, on the nodes of the training curves; gaps are filled by splines."""
+    """A kernel on curves in any form that `Functional` takes, from one on their values; gaps are filled by splines."""
 
-    grid: Any
+    base_: Kernel
+
     domain = "curves"
 
-    def _fit_nodes(self, X: Any) -> np.ndarray:
-        table = read_curves(X, self.grid, "X")
+    def block(self, R: Any, S: Any) -> Array:
+        """base(x_i, z_j), of what `represent` returns. May be overridden."""
+        return self.base_.block(R, S)
+
+    def diag(self, R: Any) -> Array:
+        """base(x_i, x_i). May be overridden."""
+        return self.base_.diag(R)
+
+    def _fit_nodes(self, X: Any, grid: Any) -> np.ndarray:
+        table = read_curves(X, grid, "X")
         self.points_ = table.points
         return self._complete(to_numpy(table.values))
 
@@ -75,7 +84,7 @@ class L2(CurveInputs):
 
     def fit(self, X: Any) -> L2:
         """The nodes, and the base kernel on the weighted values."""
-        values = self._fit_nodes(X)
+        values = self._fit_nodes(X, self.grid)
         self.root_ = np.sqrt(quadrature_weights(self.quadrature, self.points_))
         self.base_ = fit_part(RBF() if self.base is None else self.base, "base", values * self.root_)
         return self
@@ -83,14 +92,6 @@ class L2(CurveInputs):
     def represent(self, X: Any) -> Any:
         """The base kernel's representation of the weighted values."""
         return self.base_.represent(self._read(X) * self.root_)
-
-    def block(self, R: Any, S: Any) -> Array:
-        """base(√w x_i, √w z_j)."""
-        return self.base_.block(R, S)
-
-    def diag(self, R: Any) -> Array:
-        """base(√w x_i, √w x_i)."""
-        return self.base_.diag(R)
 
 
 @component
@@ -118,7 +119,7 @@ class Pointwise(CurveInputs):
 
     def fit(self, X: Any) -> Pointwise:
         """The nodes, and the base kernel on all values."""
-        values = self._fit_nodes(X)
+        values = self._fit_nodes(X, self.grid)
         self.w_ = quadrature_weights(self.quadrature, self.points_)
         self.base_ = fit_part(RBF() if self.base is None else self.base, "base", values.reshape(-1, 1))
         return self
@@ -145,7 +146,7 @@ class Pointwise(CurveInputs):
 
 
 @component
-class Warped(Kernel):
+class Warped(CurveInputs):
     """k(x, z) = base of the sequences of values: for curves that pass through the same values at different speeds.
 
     Parameters
@@ -164,8 +165,6 @@ class Warped(Kernel):
 
     base: Kernel | None = None
 
-    domain = "curves"
-
     def fit(self, X: Any) -> Warped:
         """The base kernel on the series."""
         self.base_ = fit_part(GlobalAlignment() if self.base is None else self.base, "base", _series(X))
@@ -175,14 +174,6 @@ class Warped(Kernel):
         """The base kernel's representation of the observed values."""
         return self.base_.represent(_series(X))
 
-    def block(self, R: Any, S: Any) -> Array:
-        """base(x_i, z_j)."""
-        return self.base_.block(R, S)
-
-    def diag(self, R: Any) -> Array:
-        """base(x_i, x_i)."""
-        return self.base_.diag(R)
-
 
 def _series(X: Any) -> np.ndarray:
     """The observed values of each curve, in the order of their points."""
@@ -191,7 +182,7 @@ def _series(X: Any) -> np.ndarray:
 
 
 @component
-class Periodic(Kernel):
+class Periodic(UnitKernel):
     """k(s, t) = exp(−γ (p/π)² Σ sin²(π(s − t)/p)): `RBF(gamma)` on a circle of circumference p.
 
     Parameters
@@ -240,10 +231,6 @@ class Periodic(Kernel):
         (X, x_norms) = R
         (Z, z_norms) = S
         return exp_(scaled_sq_distances(X, x_norms, Z, z_norms, -self.gamma))
-
-    def diag(self, R: Parts) -> Array:
-        """Ones."""
-        return array_namespace(R.parts[1]).ones_like(R.parts[1])
 
     def derivative(self, points: np.ndarray, at: np.ndarray, order: int) -> np.ndarray:
         """gk and (g² − 2γ cos(2πu/p))k for numbers, u = t − s and g = −γ(p/π) sin(2πu/p)."""

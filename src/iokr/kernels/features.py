@@ -189,12 +189,6 @@ class Columns(WrappedKernel):
         """The base's representation of these columns."""
         return self.base_.represent(self._select(X))
 
-    def block(self, R: Any, S: Any) -> Array:
-        return self.base_.block(R, S)
-
-    def diag(self, R: Any) -> Array:
-        return self.base_.diag(R)
-
     def _listed(self) -> list[Any]:
         """The columns as a list, empty for a slice."""
         if isinstance(self.columns, slice):

@@ -10,13 +10,13 @@ import numpy as np
 from iokr._array import Array
 from iokr._component import component
 from iokr.data.objects import as_objects, keys, n_objects
-from iokr.kernels.base import Kernel, PairwiseKernel
+from iokr.kernels.base import PairwiseKernel, UnitKernel
 
 __all__ = ["Delta", "FromFunction"]
 
 
 @component
-class Delta(Kernel):
+class Delta(UnitKernel):
     """k(x, z) = 1 if x equals z, else 0.
 
     As an output kernel on labels it makes IOKR least-squares classification. Arrays and lists are compared by their
@@ -38,14 +38,15 @@ class Delta(Kernel):
         return as_objects(keys(X))
 
     def block(self, R: np.ndarray, S: np.ndarray) -> Array:
-        codes: dict[Hashable, int] = {}
-        r = np.array([codes.setdefault(k, len(codes)) for k in R], dtype=np.intp)
-        s = np.array([codes.setdefault(k, len(codes)) for k in S], dtype=np.intp)
-        return (r[:, None] == s[None, :]).astype(np.float64)
+        return equal_keys(R, S).astype(np.float64)
 
-    def diag(self, R: np.ndarray) -> Array:
-        """Ones."""
-        return np.ones(len(R))
+
+def equal_keys(R: np.ndarray, S: np.ndarray) -> np.ndarray:
+    """Whether the hashable objects x_i and z_j are equal, (n, m)."""
+    codes: dict[Hashable, int] = {}
+    r = np.array([codes.setdefault(k, len(codes)) for k in R], dtype=np.intp)
+    s = np.array([codes.setdefault(k, len(codes)) for k in S], dtype=np.intp)
+    return np.asarray(r[:, None] == s[None, :])
 
 
 @component
@@ -81,14 +82,8 @@ class FromFunction(PairwiseKernel):
         return as_objects(X)
 
     def pair(self, x: Any, z: Any) -> float:
-        """f(x, z), checked to be a number."""
-        value = self.f(x, z)
-        try:
-            number = float(value)
-        except (TypeError, ValueError, OverflowError):
-            raise TypeError(
-                f"`f` must return a number, got {value!r:.60} for the pair ({x!r:.40}, {z!r:.40})."
-            ) from None
+        """f(x, z), checked to be finite."""
+        number = float(self.f(x, z))
         if not np.isfinite(number):
             raise ValueError(f"`f` returned {number} for the pair ({x!r:.40}, {z!r:.40}); a kernel is finite.")
         return number

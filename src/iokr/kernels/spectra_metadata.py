@@ -14,7 +14,8 @@ from iokr._validation.arguments import POSITIVE, SHARE
 from iokr.chem.formulas import MASSES, parse_formula
 from iokr.chem.spectra import read_spectra
 from iokr.data.objects import BadObject, Parts, key
-from iokr.kernels.base import Kernel
+from iokr.kernels.base import Kernel, UnitKernel
+from iokr.kernels.generic import equal_keys
 
 __all__ = ["Categories", "CollisionEnergy", "Formula", "Mass"]
 
@@ -97,7 +98,7 @@ class CollisionEnergy(_Gaussian):
 
 
 @component
-class Categories(Kernel):
+class Categories(UnitKernel):
     """k(x, z) = 1 if metadata[key] are equal, otherwise `other`: of instruments, adducts or ion modes.
 
     Use it as a factor: `ProbabilityProduct() * Categories("adduct")`. A missing entry is a category of its own.
@@ -129,18 +130,11 @@ class Categories(Kernel):
         return np.fromiter(values, dtype=object, count=len(values))
 
     def block(self, R: np.ndarray, S: np.ndarray) -> Array:
-        numbers: dict[Any, int] = {}
-        left = np.array([numbers.setdefault(value, len(numbers)) for value in R], dtype=np.intp)
-        right = np.array([numbers.setdefault(value, len(numbers)) for value in S], dtype=np.intp)
-        return np.where(left[:, None] == right[None, :], 1.0, float(self.other))
-
-    def diag(self, R: np.ndarray) -> Array:
-        """Ones."""
-        return np.ones(len(R))
+        return np.where(equal_keys(R, S), 1.0, float(self.other))
 
 
 @component
-class Formula(Kernel):
+class Formula(UnitKernel):
     """k(x, z) = Σ_e min(x_e, z_e) / Σ_e max(x_e, z_e), x_e the number of atoms of element e in the formula.
 
     The formula is `metadata["formula"]`. k is 1 between spectra without it, and 0 between spectra with and without.
@@ -177,10 +171,6 @@ class Formula(Kernel):
         total = x_atoms[:, None] + z_atoms[None, :]
         gap = cdist(X, Z, "cityblock")
         return (total - gap) / (total + gap)  # min = (a + b − |a − b|)/2, max = (a + b + |a − b|)/2
-
-    def diag(self, R: Parts) -> Array:
-        """Ones."""
-        return np.ones(len(R))
 
 
 def _energy(value: Any) -> float:

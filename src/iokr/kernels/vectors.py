@@ -19,7 +19,6 @@ from iokr._array import (
     gemm,
     is_sparse,
     l1_distances,
-    row_sizes,
     row_sq_norms,
     scale_rows,
     scaled_sq_distances,
@@ -39,7 +38,7 @@ from iokr._validation.arguments import (
 from iokr.data.objects import Parts
 from iokr.gram.features import FeatureGram, is_thin
 from iokr.gram.scalar import ScalarGram
-from iokr.kernels.base import FeatureKernel, Kernel
+from iokr.kernels.base import FeatureKernel, Kernel, UnitKernel
 
 __all__ = ["RBF", "Cosine", "Laplacian", "Linear", "Polynomial"]
 
@@ -138,7 +137,7 @@ class Polynomial(Kernel):
 
 
 @component
-class RBF(Kernel):
+class RBF(UnitKernel):
     """k(x, z) = exp(−γ‖x − z‖²).
 
     Parameters
@@ -207,10 +206,6 @@ class RBF(Kernel):
         Z, z_norms = S
         return scaled_sq_distances(X, x_norms, Z, z_norms, -self.gamma_, self.center_)
 
-    def diag(self, R: Parts) -> Array:
-        """Ones."""
-        return array_namespace(R.parts[1]).ones_like(R.parts[1])
-
 
 @component
 class Laplacian(Kernel):
@@ -266,13 +261,8 @@ class Cosine(Kernel):
     def represent(self, X: Any) -> Any:
         """The vectors scaled to unit length."""
         R = check_vectors(X)
-        norms = row_sq_norms(R)
-        xp = array_namespace(norms)
-        usual = (norms > _SMALLEST) & xp.isfinite(norms)
-        if not bool(xp.all(usual)):  # squares that overflow or underflow: divide by the largest entry first
-            R = scale_rows(R, xp.where(usual, 1.0, row_sizes(R)))
-            norms = row_sq_norms(R)
-        return scale_rows(R, xp.sqrt(norms))
+        norms = check_computed(row_sq_norms(R), "Row", "‖x‖²")
+        return scale_rows(R, array_namespace(norms).sqrt(norms))
 
     def gram(self, R: Any, S: Any = None) -> ScalarGram:
         """By the unit vectors, where they have fewer entries than there are objects."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Hashable, Iterable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -52,18 +52,24 @@ class Vocabulary:
         if last is not None and last[0]() is other:
             columns: np.ndarray = last[1]
             return columns
-        columns = self._columns_of(other)
+        columns = self._translated(other, grow=False)
         self._last = weakref.ref(other), columns
         return columns
 
-    def _columns_of(self, other: Any) -> np.ndarray:
-        return np.fromiter((other.columns.get(f, -1) for f in self.columns), dtype=np.intp, count=len(self))
-
-    def merged(self, other: Any) -> tuple[Vocabulary, np.ndarray]:
+    def merged(self, other: Any) -> tuple[Self, np.ndarray]:
         """A vocabulary of both, with the columns of this one first, and the columns of `other` in it."""
-        columns = dict(self.columns)
-        target = [columns.setdefault(f, len(columns)) for f in other.columns]
-        return Vocabulary(columns), np.array(target, dtype=np.intp)
+        both = self._copy()
+        return both, other._translated(both, grow=True)
+
+    def _copy(self) -> Self:
+        return type(self)(dict(self.columns))
+
+    def _translated(self, other: Any, *, grow: bool) -> np.ndarray:
+        """For each column that of the same feature in `other`, which gets the missing ones if it may grow, else −1."""
+        columns = other.columns
+        if grow:
+            return np.array([columns.setdefault(f, len(columns)) for f in self.columns], dtype=np.intp)
+        return np.fromiter((columns.get(f, -1) for f in self.columns), dtype=np.intp, count=len(self))
 
 
 class Counts:

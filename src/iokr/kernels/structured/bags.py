@@ -124,7 +124,7 @@ def _named_by_set(starts: np.ndarray) -> Iterator[None]:
     except BadObject as error:
         if isinstance(error.index, str):
             raise
-        which = _set_of(error.index, starts)
+        which = int(np.searchsorted(starts, error.index, side="right")) - 1
         inside = f"{error.kind.lower()} {error.index - int(starts[which])}"
         raise type(error)("Set", which, f": {inside}{error.text}", error.argument) from None
 
@@ -136,11 +136,6 @@ def _averages(sizes: np.ndarray, like: Array) -> Array:
     return asarray_like(A, like)
 
 
-def _set_of(member: int, starts: np.ndarray) -> int:
-    """The set of a member, by its number among all members."""
-    return int(np.searchsorted(starts, member, side="right")) - 1
-
-
 def _flatten(X: Any, base: Kernel) -> tuple[Any, np.ndarray]:
     """All members in one sequence, and where each set begins in it."""
     bags = _bags(X)
@@ -149,10 +144,10 @@ def _flatten(X: Any, base: Kernel) -> tuple[Any, np.ndarray]:
         raise BadObject("Set", int(np.argmin(sizes)), " is empty; a mean over no members is undefined.")
     starts = np.concatenate([[0], np.cumsum(sizes)])
     if bags and all(is_array(bag) for bag in bags):
-        return _finite(_concatenated(bags), starts, base), starts
+        return array_namespace(*bags).concat(bags, axis=0), starts
     members = [member for bag in bags for member in bag]
     if base.numeric or base.domain in ("indices", "pairs"):
-        return _finite(_numbers(members, starts), starts, base), starts
+        return as_array(members), starts
     return as_objects(members), starts
 
 
@@ -167,50 +162,3 @@ def _bags(X: Any) -> list[Any]:
         bag = read(bag, matrix=True)
         bags.append(bag if hasattr(bag, "shape") else list(bag))
     return bags
-
-
-def _concatenated(bags: list[Array]) -> Array:
-    """The members of sets that are arrays, of one shape."""
-    shape = tuple(bags[0].shape[1:])
-    for i, bag in enumerate(bags):
-        if tuple(bag.shape[1:]) != shape:
-            raise BadObject("Set", i, f" has members of shape {tuple(bag.shape[1:])}, others of {shape}.")
-    return array_namespace(*bags).concat(bags, axis=0)
-
-
-def _finite(members: Array, starts: np.ndarray, base: Kernel) -> Array:
-    """The members; for a kernel on vectors, errors about NaN and infinity give the set."""
-    xp = array_namespace(members)
-    if not base.numeric or not xp.isdtype(members.dtype, "real floating"):
-        return members
-    bad = ~xp.isfinite(members)
-    if bool(xp.any(bad)):
-        rows = xp.any(xp.reshape(bad, (members.shape[0], -1)), axis=1)
-        first = int(xp.argmax(xp.astype(rows, xp.int8)))
-        raise BadObject(
-            "Set", _set_of(first, starts), " has a member with NaN or infinity; remove or impute such entries."
-        )
-    return members
-
-
-def _numbers(members: list[Any], starts: np.ndarray) -> np.ndarray:
-    """Members that are numbers, or vectors of one length, as an array; errors give the set."""
-    try:
-        return as_array(members)
-    except ValueError:
-        shape = _shape(members[0])
-        bad = [j for j, member in enumerate(members) if shape is None or _shape(member) != shape]
-        if not bad:
-            raise
-        raise BadObject(
-            "Set",
-            _set_of(bad[0], starts),
-            f" has the member {members[bad[0]]!r:.40}; all members must be vectors of one length.",
-        ) from None
-
-
-def _shape(member: Any) -> tuple[int, ...] | None:
-    try:
-        return tuple(np.shape(member))
-    except ValueError:
-        return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,19 +38,15 @@ class Levels(Vocabulary):
     def __len__(self) -> int:
         return sum(map(len, self.levels))
 
-    def _columns_of(self, other: Levels) -> np.ndarray:
-        return self._translated(other.levels, other.edges, grow=False)
+    def _copy(self) -> Self:
+        return type(self)([dict(level) for level in self.levels], dict(self.edges))
 
-    def merged(self, other: Levels) -> tuple[Levels, np.ndarray]:
-        """A vocabulary of both, with the columns of this one first, and the columns of `other` in it."""
-        both = Levels([dict(level) for level in self.levels], dict(self.edges))
-        return both, other._translated(both.levels, both.edges, grow=True)
-
-    def _translated(self, levels: list[dict[Any, int]], edges: dict[Hashable, int], *, grow: bool) -> np.ndarray:
+    def _translated(self, other: Levels, *, grow: bool) -> np.ndarray:
+        edges = other.edges
         target = np.full(len(self), -1, dtype=np.intp)
-        size = sum(map(len, levels))
+        size = len(other)
         links = [edges.setdefault(label, len(edges)) if grow else edges.get(label, -1) for label in self.edges]
-        for depth, (mine, theirs) in enumerate(zip(self.levels, levels, strict=True)):
+        for depth, (mine, theirs) in enumerate(zip(self.levels, other.levels, strict=True)):
             for feature, column in mine.items():
                 if depth:
                     own, neighbors, *kinds = feature

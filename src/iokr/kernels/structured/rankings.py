@@ -16,7 +16,7 @@ import numpy as np
 from iokr._array import Array, is_array, to_numpy
 from iokr._component import Limits, component
 from iokr._validation.arguments import POSITIVE
-from iokr.data.frames import EXACT, read
+from iokr.data.frames import read
 from iokr.data.objects import BadObject, BadObjectType, as_array, as_objects, keys, n_objects
 from iokr.kernels.base import FeatureKernel, Kernel
 
@@ -30,8 +30,6 @@ def check_rankings(X: Any, n_items: int | None = None) -> np.ndarray:
     values = to_numpy(X) if is_array(X) else None
     if values is None or values.dtype.kind not in "buif" or values.ndim != 2:
         values = _stacked(X)
-    if values.dtype.kind in "iu" and values.size and max(abs(int(values.min())), int(values.max())) > EXACT:
-        values = np.stack([np.unique(row, return_inverse=True)[1] for row in values])  # floats would round them
     ranks = values.astype(np.float64)
     d = ranks.shape[1]
     if n_items is not None and d != n_items:
@@ -65,10 +63,7 @@ def _stacked(X: Any) -> np.ndarray:
 
 def _ranking(x: Any, i: int) -> np.ndarray:
     try:
-        row = as_array(x)
-        if row.dtype.kind == "c":
-            raise TypeError("complex")
-        row = _ordered(row) if row.dtype.kind in "iuO" else row.astype(np.float64)
+        row = as_array(x).astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         row = np.empty(0)
     if row.ndim != 1 or row.size == 0:
@@ -79,15 +74,6 @@ def _ranking(x: Any, i: int) -> np.ndarray:
             "`iokr.kernels.order_ranks` converts lists of items.",
         )
     return row
-
-
-def _ordered(row: np.ndarray) -> np.ndarray:
-    """Whole numbers as floats, or as their places in sorted order where floats would round them."""
-    values = row.tolist()
-    if row.ndim != 1 or all(v is None or v != v or abs(v) <= EXACT for v in values):
-        return row.astype(np.float64)
-    known = sorted({v for v in values if v == v})
-    return np.array([known.index(v) if v == v else np.nan for v in values], dtype=np.float64)
 
 
 def order_ranks(orders: Sequence[Sequence[Any]], items: Sequence[Any] | None = None) -> np.ndarray:

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.distance import pdist
 
 from iokr._array import Array, blocks, is_array, to_numpy
-from iokr._component import component
+from iokr._component import Limits, component
 from iokr._system.compile import compiled
-from iokr._validation.arguments import check_number
+from iokr._validation.arguments import POSITIVE, either
 from iokr.data.frames import read
 from iokr.data.objects import BadObject, BadObjectType, Parts, as_objects, n_objects
 from iokr.data.ragged import LANES, Ragged, pair_tiles, side_by_side
-from iokr.kernels.base import Kernel
+from iokr.kernels.base import UnitKernel
 
 __all__ = ["GlobalAlignment", "series"]
 
 _POINTS = 1 << 16  # entries of a panel of similarities between points: 512 kB, which stay in the cache
-_LARGEST = 1e150  # of an absolute value: squared distances of a few thousand channels are finite
 _SAMPLE = 1000  # points from which the bandwidth is estimated, at most
 _HUGE = 1e100  # numbers above it, and below its inverse, are rescaled in the recursion
 
@@ -52,13 +51,11 @@ def _points(x: Any, i: int) -> np.ndarray:
         raise BadObject("Series", i, f" must have shape (T, d) or (T,) with T at least 1, got {np.shape(x)}.")
     if not np.all(np.isfinite(values)):
         raise BadObject("Series", i, " contains NaN or infinity; remove or impute these points.")
-    if float(np.max(np.abs(values))) > _LARGEST:
-        raise BadObject("Series", i, f" has values above {_LARGEST:g}, whose squares overflow; divide by a constant.")
     return values
 
 
 @component
-class GlobalAlignment(Kernel):
+class GlobalAlignment(UnitKernel):
     """k(x, z) = K(x, z) / √(K(x, x) K(z, z)), K the sum over all alignments of x and z of Π κ over aligned points.
 
     κ(a, b) = g/(2 − g) with g = exp(−‖a − b‖²/(2σ²)), which makes K positive definite. An alignment moves through both
@@ -94,27 +91,20 @@ class GlobalAlignment(Kernel):
 
     domain = "series"
     panel = 2 * LANES
+    limits: ClassVar[Limits] = {"sigma": either(None, POSITIVE)}
 
     def fit(self, X: Any) -> GlobalAlignment:
         """Fix the bandwidth and the number of channels."""
+        self.check_parameters()
         R = series(X)
         self.n_channels_ = int(R.values.shape[1])
         if self.sigma is not None:
-            self.sigma_ = check_number(self.sigma, "sigma", minimum=0.0, strict=True)
-            if not 1 / _LARGEST < self.sigma_ < _LARGEST:
-                raise ValueError(
-                    f"`sigma` must lie between {1 / _LARGEST:g} and {_LARGEST:g}, got {self.sigma!r}: it is squared."
-                )
+            self.sigma_ = float(self.sigma)
             return self
         points = np.unique(R.values, axis=0)
         points = points[np.linspace(0, len(points) - 1, min(len(points), _SAMPLE)).astype(np.intp)]
         distances = pdist(points)
         self.sigma_ = float(np.median(distances) * np.sqrt(np.median(R.lengths))) if len(distances) else 1.0
-        if self.sigma_ < 1 / _LARGEST:
-            raise ValueError(
-                f"`sigma`, by default about the distance between points, is {self.sigma_:.3g}, and its square "
-                "underflows; multiply the data by a constant."
-            )
         return self
 
     def represent(self, X: Any) -> Parts:
@@ -130,10 +120,6 @@ class GlobalAlignment(Kernel):
         logs -= x_logs[:, None] / 2
         logs -= z_logs[None, :] / 2
         return np.exp(logs, out=logs)
-
-    def diag(self, R: Parts) -> Array:
-        """Ones."""
-        return np.ones(len(R))
 
     def _local(self, D: np.ndarray) -> np.ndarray:
         """κ from squared distances, in place."""

@@ -7,19 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, gemm, is_array, is_numpy, is_sparse, row_sizes, row_sq_norms, to_numpy
+from iokr._array import Array, array_namespace, gemm, is_array, is_numpy, is_sparse, row_sq_norms, to_numpy
 from iokr._component import component
 from iokr._system.compile import compiled
 from iokr._validation.arguments import check_computed, check_vectors
 from iokr.data.bits import Bits
 from iokr.data.frames import read
-from iokr.data.objects import BadObject, BadObjectType, Parts, as_objects, is_numeric, n_objects
+from iokr.data.objects import BadObjectType, Parts, as_objects, is_numeric, n_objects
 from iokr.kernels._data.counts import Counts, Vocabulary, inner, numbered
-from iokr.kernels.base import Kernel
+from iokr.kernels.base import UnitKernel
 
 __all__ = ["Jaccard", "Tanimoto"]
 
-_SMALLEST = 1e-290  # smallest x·x of a row that is not empty: with less, digits are lost
 _ELEMENTS = 1 << 13  # largest number of elements whose presence is stored as bits
 _WIDE = 64  # length of a row from which packing into bits is faster
 _WORDS = 8  # words of 64 bits that are compared in the time of counting one shared element
@@ -36,7 +35,7 @@ _ONES = np.uint64(0x0101010101010101)
 
 
 @component
-class Tanimoto(Kernel):
+class Tanimoto(UnitKernel):
     """k(x, z) = x·z / (x·x + z·z − x·z): |x ∩ z| / |x ∪ z| for binary rows; 0/0 is 1.
 
     Rows are binary fingerprints or counts of at least 0, dense or sparse, or `iokr.chem.Bits`. A block costs the
@@ -65,13 +64,6 @@ class Tanimoto(Kernel):
             )
         norms = row_sq_norms(R)
         check_computed(norms, "Row", "x·x", room=4.0)
-        xp = array_namespace(norms)
-        tiny = norms < _SMALLEST
-        if bool(xp.any(tiny)):
-            lost = tiny & (row_sizes(R) > 0)
-            if bool(xp.any(lost)):
-                row = int(xp.argmax(xp.astype(lost, xp.int8)))
-                raise BadObject("Row", row, " has numbers too small: x·x underflows; multiply the data by a constant.")
         if is_numpy(R) and _packs(R):
             return Parts(Bits.of(R), norms)
         return Parts(R, norms)
@@ -85,13 +77,9 @@ class Tanimoto(Kernel):
         left, right = (np.asarray(rows, dtype=np.float64) if isinstance(rows, Bits) else rows for rows in (X, Z))
         return _over_union(gemm(left, right), x_norms, z_norms)
 
-    def diag(self, R: Parts) -> Array:
-        """Ones."""
-        return array_namespace(R.parts[1]).ones_like(R.parts[1])
-
 
 @component
-class Jaccard(Kernel):
+class Jaccard(UnitKernel):
     """k(x, z) = |x ∩ z| / |x ∪ z|; 1 for two empty sets.
 
     Objects are Python sets, or lists and tuples of hashable elements. A row of a matrix is the set of the columns where
@@ -124,10 +112,6 @@ class Jaccard(Kernel):
         if loop is not None and _as_bits(X, Z):
             return _by_words(loop, _bits(X.over(Z.vocabulary)), _bits(Z.matrix), x_sizes, z_sizes)
         return _over_union(inner(X, Z), x_sizes, z_sizes)
-
-    def diag(self, R: Parts) -> Array:
-        """Ones."""
-        return np.ones(len(R))
 
 
 def _over_union(both: Array, x_sizes: Array, z_sizes: Array) -> Array:

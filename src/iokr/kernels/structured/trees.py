@@ -19,16 +19,8 @@ __all__ = ["Subtree", "Subtrees"]
 class Subtrees(Vocabulary):
     """Subtrees as (label, columns of the children), children before parents, so that they are translated in order."""
 
-    def _columns_of(self, other: Subtrees) -> np.ndarray:
-        return self._translated(other.columns, grow=False)
-
-    def merged(self, other: Subtrees) -> tuple[Subtrees, np.ndarray]:
-        """A vocabulary of both, with the columns of this one first, and the columns of `other` in it."""
-        columns = dict(self.columns)
-        target = other._translated(columns, grow=True)
-        return Subtrees(columns), target
-
-    def _translated(self, columns: dict[Hashable, int], *, grow: bool) -> np.ndarray:
+    def _translated(self, other: Subtrees, *, grow: bool) -> np.ndarray:
+        columns = other.columns
         target: list[int] = []
         for key_of in self.columns:
             label, children, ordered = cast(tuple[Hashable, tuple[int, ...], bool], key_of)
