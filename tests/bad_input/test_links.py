@@ -71,7 +71,7 @@ def test_tables_that_name_their_nodes_in_another_order(estimator, refuses):
         ([], ValueError, ["At least two labelled nodes", "got 0"]),
         ([0, 1, -1], ValueError, ["labeled", "-1"]),
         ([0, 1, 1], ValueError, ["labeled", "node 1", "more than once"]),
-        ([0.0, 1.0], TypeError, ["labeled", "integers"]),
+        ([0.5, 1.0], TypeError, ["labeled", "integers"]),
         (["a", "b"], TypeError, ["labeled", "integers"]),
         ([[0, 1]], ValueError, ["labeled", "1-D"]),
         (np.ones(N - 1, dtype=bool), ValueError, ["labeled", "mask", str(N - 1), str(N)]),

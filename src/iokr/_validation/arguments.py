@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -43,7 +43,6 @@ __all__ = [
     "check_home",
     "check_integer",
     "check_mask",
-    "check_not_tiny",
     "check_number",
     "check_numbers",
     "check_random",
@@ -60,11 +59,7 @@ __all__ = [
 
 C = TypeVar("C", bound=Component)
 
-_TINY = float(np.finfo(np.float64).tiny)
 _LARGEST = float(np.finfo(np.float64).max)
-_TINIEST = math.sqrt(_TINY) / float(
-    np.finfo(np.float64).eps
-)  # squares of relative errors of eps do not underflow, either
 _ADVICE = dict.fromkeys(("X", "X_unlabeled"), "; for other objects choose a `kernel` that takes them")
 _ADVICE |= dict.fromkeys(("y", "candidates"), "; for other objects choose an `output_kernel` that takes them")
 
@@ -197,32 +192,25 @@ def check_vectors(X: Any, name: str = "X", *, sparse: bool = True, missing: bool
         return X
     with error_context(name):
         X = read(X, matrix=True)
-    if is_sparse(X):
-        if not sparse:
-            raise TypeError(f"`{name}` must be dense, got a sparse matrix; pass `{name}.toarray()`.")
-        if X.dtype.kind == "c":
-            raise ValueError(f"Complex data not supported: `{name}` must be real.")
-        X = X.tocsr().astype(np.float64)
-        if X.ndim != 2:
-            raise ValueError(f"`{name}` must be a matrix with a row per object, got shape {X.shape}.")
-        if not X.has_canonical_format:  # duplicate entries are summed
-            X.sum_duplicates()
-        _check_finite(X.data, name, missing)
-        return X
-    if not is_array(X):
-        X = _from_sequence(X, name)
-    if is_numpy(X):
-        X = _numeric(X, name)
-    X = detached(X)
+    if is_sparse(X) and not sparse:
+        raise TypeError(f"`{name}` must be dense, got a sparse matrix; pass `{name}.toarray()`.")
+    if not is_sparse(X):
+        X = detached(_as_array(X, name, "be a matrix of numbers"))
     xp = array_namespace(X)
+    if xp.isdtype(X.dtype, "complex floating"):
+        raise ValueError(f"Complex data not supported: `{name}` must be real.")
     if X.ndim != 2:
         hint = f" Reshape your data: `{name}.reshape(-1, 1)` for one feature." if X.ndim < 2 else ""
         raise ValueError(
             f"Expected 2D array, got {X.ndim}D array instead: `{name}` must have a row per object and a column per "
             f"feature, got shape {tuple(X.shape)}.{hint}"
         )
-    if xp.isdtype(X.dtype, "complex floating"):
-        raise ValueError(f"Complex data not supported: `{name}` must be real.")
+    if is_sparse(X):
+        X = X.tocsr().astype(np.float64)
+        if not X.has_canonical_format:  # duplicate entries are summed
+            X.sum_duplicates()
+        _check_finite(X.data, name, missing)
+        return X
     X = xp.astype(X, xp.float64, copy=False)
     _check_finite(X, name, missing)
     return X
@@ -233,20 +221,18 @@ def _is_float64(X: Any) -> bool:
     return str(getattr(X, "dtype", "")).endswith("float64")
 
 
-def _from_sequence(X: Any, name: str) -> np.ndarray:
-    if isinstance(X, (str, bytes, Mapping)) or not (hasattr(X, "__len__") or hasattr(X, "__array__")):
-        raise TypeError(f"`{name}` must be a matrix of numbers, got {X!r:.60}.")
-    try:
-        return np.asarray(X)
-    except (ValueError, OverflowError):
-        raise ValueError(f"`{name}` must be a matrix of numbers with rows of equal length; some differ.") from None
-
-
-def _numeric(X: np.ndarray, name: str, wanted: str = "be a matrix of numbers") -> np.ndarray:
-    if X.dtype.kind in "buif":
+def _as_array(X: Any, name: str, wanted: str) -> Array:
+    """Numbers in any form as an array of any library; NumPy's objects become floats."""
+    if not is_array(X):
+        is_text = isinstance(X, (str, bytes, Mapping))
+        if is_text or not (hasattr(X, "__len__") or hasattr(X, "__array__") or isinstance(X, Real)):
+            raise TypeError(f"`{name}` must {wanted}, got {X!r:.60}.")
+        try:
+            X = np.asarray(X)
+        except (ValueError, OverflowError):
+            raise ValueError(f"`{name}` must {wanted}, with rows of equal length; some lengths differ.") from None
+    if not is_numpy(X) or X.dtype.kind in "buifc":
         return X
-    if X.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: `{name}` must be real.")
     try:
         if X.dtype.kind != "O":
             raise ValueError(f"dtype {X.dtype}")
@@ -285,14 +271,6 @@ def check_weight(weight: Any, n: int, like: Any) -> np.ndarray | None:
         raise ValueError(f"`sample_weight` has {w.shape[0]} entries but X has {n} objects; it needs one each.")
     if not np.all(np.isfinite(w)) or np.any(w < 0):
         raise ValueError("`sample_weight` must be finite numbers of at least 0; drop rows with other weights.")
-    if np.any((w > 0) & (w < _TINY)):
-        raise ValueError(
-            f"`sample_weight` holds {w[(w > 0) & (w < _TINY)][0]:.3g}, whose inverse overflows; weights are zero or "
-            f"at least {_TINY:.2g}: scale all weights, or set such ones to zero."
-        )
-    with unwarned():
-        if not np.isfinite(w.sum()):
-            raise ValueError("The sum of `sample_weight` overflows; divide the weights by a constant.")
     if not np.any(w > 0):
         raise ValueError("`sample_weight` is zero for every row; at least one row must count.")
     return None if np.all(w == 1) else w
@@ -325,27 +303,16 @@ def check_numbers(values: Any, name: str) -> np.ndarray:
         values = read(values)
     if is_sparse(values):
         values = values.toarray()
-    if not is_array(values):
-        if isinstance(values, (str, bytes, Mapping)) or not (
-            hasattr(values, "__len__") or hasattr(values, "__array__") or isinstance(values, Real)
-        ):
-            raise TypeError(f"`{name}` must be numbers, got {values!r:.60}.")
-        try:
-            values = np.asarray(values)
-        except ValueError:
-            raise ValueError(
-                f"`{name}` must be numbers, a list or rows of equal length; some lengths differ."
-            ) from None
-    return _numeric(to_numpy(values), name, "be numbers").astype(np.float64)
+    found = to_numpy(_as_array(values, name, "be numbers"))
+    if found.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: `{name}` must be real.")
+    return found.astype(np.float64)
 
 
 def check_whole(values: np.ndarray, requirement: str) -> np.ndarray:
     """Integers, or floats with whole values; `requirement` is how the message begins otherwise."""
     kind = values.dtype.kind
-    if kind == "O":
-        whole = all(isinstance(value, Integral) for value in values.flat)
-    else:
-        whole = kind in "iu" or (kind == "f" and bool(np.all(np.isfinite(values) & (values == np.floor(values)))))
+    whole = kind in "iu" or (kind == "f" and bool(np.all(np.isfinite(values) & (values == np.floor(values)))))
     if not whole:
         got = f"{values.ravel()[:4]}" if kind == "f" else f"dtype {values.dtype}"
         raise TypeError(f"{requirement}, got {got}.")
@@ -379,40 +346,19 @@ def check_folds(
     from sklearn.model_selection import check_cv  # imports much of scikit-learn
 
     wanted = "`cv` must be a number of folds, a splitter, or pairs (train, test) of row numbers"
-    if cv is None or isinstance(cv, Integral) or hasattr(cv, "split"):
-        if isinstance(cv, (str, bytes, type)):
-            raise TypeError(f"{wanted}, got {cv!r:.60}.")
-        folds = check_cv(cv, y if classifier else None, classifier=classifier).split(np.zeros((n, 1)), y, groups)
-    elif isinstance(cv, Iterable) and not isinstance(cv, Mapping) and getattr(cv, "shape", None) != ():
-        folds = iter(cv)
-    else:
-        raise TypeError(f"{wanted}, got {cv!r:.60}.")
+    folds = check_cv(cv, y if classifier else None, classifier=classifier).split(np.zeros((n, 1)), y, groups)
     splits = []
     for split in folds:
-        if not isinstance(split, (tuple, list)) or len(split) != 2:
-            raise TypeError(f"{wanted}, but a fold is {split!r:.60}.")
-        train, test = (np.asarray(to_numpy(part)) for part in split)
-        for rows in (train, test):
-            if rows.ndim != 1 or not rows.size or rows.dtype.kind not in "biu":
-                raise ValueError(f"{wanted}, but a part of a fold is {rows!r:.60}.")
-            if len(rows) != n if rows.dtype.kind == "b" else (int(rows.min()) < -n or int(rows.max()) >= n):
-                raise ValueError(f"{wanted}, but a fold contains row numbers outside of the {n} rows.")
-        splits.append(tuple(np.arange(n)[rows] for rows in (train, test)))
+        try:
+            train, test = (np.arange(n)[to_numpy(rows)] for rows in split)
+        except (TypeError, ValueError, IndexError) as error:
+            raise ValueError(f"{wanted} of {n} rows, but a fold is {split!r:.60} ({error}).") from error
+        if not train.size or not test.size:
+            raise ValueError(f"{wanted}, but a part of a fold is empty.")
+        splits.append((train, test))
     if not splits:
         raise ValueError(f"{wanted}, but it has no folds.")
     return splits
-
-
-def check_not_tiny(values: Array, name: str) -> None:
-    """Raise for dense or sparse numbers that are not all zero, and whose squares all lose digits by underflow."""
-    values = values.data if is_sparse(values) else values
-    xp = array_namespace(values)
-    largest = float(xp.max(xp.abs(values))) if math.prod(values.shape) else 0.0
-    if 0 < largest < _TINIEST:
-        raise ValueError(
-            f"`{name}` has numbers too small, at most {largest:.1e}: their squares underflow; multiply the data by a "
-            "constant."
-        )
 
 
 def check_computed(values: Array, kind: str = "Object", what: str = "k(x, x)", *, room: float = 1.0) -> Array:

@@ -25,7 +25,7 @@ from iokr._array import (
 )
 from iokr._component import Component
 from iokr._system.memory import check_memory
-from iokr._validation.arguments import check_computed, check_not_tiny, check_vectors
+from iokr._validation.arguments import check_computed, check_vectors
 from iokr.data.bits import Bits
 from iokr.data.objects import error_context
 from iokr.gram.scalar import ScalarGram
@@ -188,12 +188,7 @@ def as_vectors(Y: Any, kernel: Kernel, name: str) -> Any:
     if not kernel.numeric or (isinstance(Y, Bits) and kernel.domain == "fingerprints"):
         return Y
     if not is_sparse(Y) and not is_array(Y):
-        try:
-            Y = np.asarray(Y)
-        except ValueError as error:
-            raise ValueError(
-                f"`{name}` must be vectors of equal length ({error}); for other outputs choose another `output_kernel`."
-            ) from error
+        Y = np.asarray(Y)
     if len(Y.shape) == 1 and (not is_numpy(Y) or Y.dtype.kind in "buif"):
         Y = Y[:, None]
     return check_vectors(Y, name)
@@ -226,8 +221,6 @@ class KernelEmbedding(Embedding):
         home = self._home if kernel.numeric and not is_numpy(self._home) else None
         for needed, like in ((squares, home), (host if home is not None else 0.0, None)):
             check_memory(8.0 * needed * n * n, f"{self!r} of an output kernel on {n} points", TO_REDUCE_MEMORY, like)
-        if kernel.numeric and not float(np.max(to_numpy(kernel.diag(self.S_fit_)), initial=0.0)) > 0:
-            check_not_tiny(as_vectors(Y, kernel, "y"), "y")
         check_gram(self.gram, kernel.trusted, "output_kernel")
         return self.S_fit_
 

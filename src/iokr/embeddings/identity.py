@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-
-from iokr._array import Array, array_namespace, asarray_like, is_array, is_numpy, is_sparse, row_sq_norms
+from iokr._array import Array, array_namespace, asarray_like, is_array, is_numpy, row_sq_norms
 from iokr._component import Limits, component
-from iokr._validation.arguments import FLAG, check_computed, check_vectors
+from iokr._validation.arguments import FLAG, check_computed, check_numbers, check_vectors
 from iokr.data.objects import error_context
 from iokr.embeddings.base import EuclideanEmbedding
 from iokr.kernels.base import Kernel
@@ -77,26 +75,9 @@ class Identity(EuclideanEmbedding):
         return H + asarray_like(self.mean_, H)[None, :]
 
 
-def _as_numbers(Y: np.ndarray) -> np.ndarray:
-    """Objects as floats; texts are not converted."""
-    if Y.dtype.kind in "buif":
-        return Y
-    if Y.dtype.kind == "O":
-        return Y.astype(np.float64)
-    example = f", such as {Y.flat[0]!r}" if Y.size else ""
-    raise ValueError(f"got {Y.dtype}{example}")
-
-
 def _as_matrix(Y: Any, name: str, *, missing: bool) -> Array:
-    if is_sparse(Y):
-        Y = Y.toarray()
     if not is_array(Y) or (is_numpy(Y) and Y.dtype.kind not in "buifc"):
-        try:
-            Y = _as_numbers(np.asarray(Y))
-        except (TypeError, ValueError, OverflowError) as error:
-            raise ValueError(
-                f"`{name}` must be numbers or vectors of equal length ({error}); for other objects set `output_kernel`."
-            ) from error
+        Y = check_numbers(Y, name)
     if Y.ndim == 1:
         Y = Y[:, None]
     if Y.ndim != 2:

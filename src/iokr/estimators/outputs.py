@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import clone
 
 from iokr._array import Array, array_namespace, asarray_like, is_array, is_numpy, is_sparse, to_numpy
-from iokr._validation.arguments import check_not_tiny, check_numbers, trusted
+from iokr._validation.arguments import check_numbers, trusted
 from iokr.data.candidates import CandidateSets, SharedCandidates
 from iokr.data.frames import Frame, check_frame, is_table, read
 from iokr.data.objects import as_array, as_objects, distinct, error_context, is_numeric, n_objects, take
@@ -213,8 +213,6 @@ def _targets(Psi: Array, embedding: Embedding, weight: np.ndarray | None) -> Tar
         return Targets(n, None, weight=weight)
     xp = array_namespace(Psi)
     missing = xp.isnan(Psi)
-    if embedding.explicit:
-        check_not_tiny(xp.where(missing, 0.0, Psi), "y")
     if not bool(xp.any(missing)):
         return Targets(n, Psi, weight=weight)
     return Targets(n, xp.where(missing, 0.0, Psi), ~to_numpy(missing), weight)

@@ -15,6 +15,7 @@ import numpy as np
 
 from iokr._system.memory import human_bytes
 from iokr.gram.checkpoint import Checkpoint, fingerprint
+from iokr.gram.moments import total
 
 __all__ = ["DaskSource", "lazy_answer", "rank_shards"]
 
@@ -69,6 +70,14 @@ def _own_threads() -> Any:
         return nullcontext()
 
 
+def _check_chunks(A: Any, name: str, *, matrix: bool = False) -> None:
+    """Rows in chunks of known lengths, all columns in one chunk."""
+    if (matrix and A.ndim != 2) or (A.ndim == 2 and A.numblocks[1] != 1):
+        raise ValueError(f"`{name}` must be a matrix in one chunk of columns; use `{name}.rechunk({{1: -1}})`.")
+    if any(size != size for size in A.chunks[0]):
+        raise ValueError(f"The chunks of `{name}` must have known lengths; use `{name}.compute_chunk_sizes()`.")
+
+
 class DaskSource:
     """X and y as Dask arrays with the same chunks of rows.
 
@@ -82,27 +91,17 @@ class DaskSource:
         da = _import_dask().array
         if not isinstance(X, da.Array):
             raise TypeError(f"`X` must be a Dask array, got a {type(X).__name__}; use `X.to_dask_array(lengths=True)`.")
-        if y is None:
-            raise ValueError("This estimator requires y to be passed, but the target y is None.")
         if not isinstance(y, da.Array):
             raise TypeError(
                 f"If X is a Dask array, `y` must be one, too, got {type(y).__name__}; use "
                 "`dask.array.from_array(y, chunks=X.chunks[0])`."
             )
-        if X.ndim != 2 or X.numblocks[1] != 1:
-            raise ValueError(
-                f"`X` must be a matrix in one chunk of columns, got {X.chunks!r:.60}; use `X.rechunk({{1: -1}})`."
-            )
-        if any(size != size for size in (*X.chunks[0], *y.chunks[0])):
-            raise ValueError("The chunks of `X` and `y` must have known lengths; use `X.compute_chunk_sizes()`.")
-        if y.ndim == 2 and y.numblocks[1] != 1:
-            raise ValueError("`y` must be in one chunk of columns; use `y.rechunk({1: -1})`.")
-        if X.shape[0] != y.shape[0]:
-            raise ValueError(f"X has {X.shape[0]} objects but y has {y.shape[0]}; they must have the same length.")
+        _check_chunks(X, "X", matrix=True)
+        _check_chunks(y, "y")
         if X.chunks[0] != y.chunks[0]:
-            raise ValueError("`X` and `y` must have the same chunks of rows; use `y.rechunk({0: X.chunks[0]})`.")
-        if X.shape[0] == 0:
-            raise ValueError("`X` is empty; at least one object is needed.")
+            raise ValueError(
+                "`X` and `y` must have the same length and the same chunks of rows; use `y.rechunk({0: X.chunks[0]})`."
+            )
         self.X, self.y, self.n = X, y, int(X.shape[0])
         self.sizes = [int(size) for size in X.chunks[0]]
 
@@ -143,7 +142,7 @@ class DaskSource:
                 place = None if kept is None else (str(kept.folder), manifest)
                 task = delayed(_chunk, pure=True)(shared, number, X, y, place)
             levels[number % folds].append(task)
-        add, sums = delayed(_sum, pure=True), []
+        add, sums = delayed(total, pure=True), []
         for tasks in levels:
             while len(tasks) > 1:
                 tasks = [add(tasks[i : i + _FAN_IN]) for i in range(0, len(tasks), _FAN_IN)]
@@ -198,18 +197,9 @@ def _known(folder: str, manifest: str, number: int) -> Any:
     return Checkpoint(folder, manifest).load(number)
 
 
-def _sum(parts: list[Any]) -> Any:
-    """The sum, from the first to the last."""
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
-
-
 def lazy_answer(X: Any, function: Callable[[Any], Any]) -> Any:
     """`function` of each chunk of rows, a lazy Dask array; its form is that for one row."""
-    if X.ndim != 2 or X.numblocks[1] != 1:
-        raise ValueError("`X` must be a matrix in one chunk of columns; use `X.rechunk({1: -1})`.")
+    _check_chunks(X, "X", matrix=True)
     form = function(np.zeros((1, int(X.shape[1])), dtype=X.dtype))
     chunks = (X.chunks[0], *((int(size),) for size in form.shape[1:]))
     answer = partial(_answer, function)
@@ -227,10 +217,7 @@ def rank_shards(
     candidates: Any, rank: Callable[[Any], tuple[Any, Any]], k: int | None, *, ascending: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """The best candidates of all shards, chunks of a Dask array: those of each, merged by value, then by number."""
-    if candidates.ndim == 2 and candidates.numblocks[1] != 1:
-        raise ValueError("`candidates` must be in one chunk of columns; use `candidates.rechunk({1: -1})`.")
-    if any(size != size for size in candidates.chunks[0]):
-        raise ValueError("The chunks of `candidates` must have known lengths; use `candidates.compute_chunk_sizes()`.")
+    _check_chunks(candidates, "candidates")
     delayed = _import_dask().delayed
     shared = delayed(rank, pure=True, traverse=False)
     starts = np.concatenate([[0], np.cumsum(candidates.chunks[0])])

@@ -25,7 +25,7 @@ from iokr._component import Component, Limits, component
 from iokr._system.memory import check_matrix
 from iokr._validation.arguments import NOT_NEGATIVE, check_component, check_computed, check_home
 from iokr._validation.matrices import check_psd
-from iokr.data.objects import Parts, as_objects, error_context, n_objects
+from iokr.data.objects import BadObject, Parts, as_objects, error_context, n_objects
 from iokr.gram.features import FeatureGram, is_thin
 from iokr.gram.scalar import ScalarGram
 
@@ -175,7 +175,13 @@ class Kernel(Component, ABC):
         copies = 1.0 if is_numpy(X) else 2.0
         check_matrix(R.shape[0], S.shape[0], R, copies)
         with unwarned():
-            return check_computed(kernel.gram(R, None if Z is None else S).dense(), what="k(x, z)")
+            try:
+                return check_computed(kernel.gram(R, None if Z is None else S).dense(), what="k(x, z)")
+            except BadObject:  # an object with infinite k(x, x) is the one to name
+                for name, objects in {"X": R, "Z": S}.items():
+                    with error_context(name):
+                        check_computed(kernel.diag(objects))
+                raise
 
     @property
     def _is_fitted(self) -> bool:

@@ -193,14 +193,7 @@ class Columns(WrappedKernel):
         """The columns as a list, empty for a slice."""
         if isinstance(self.columns, slice):
             return []
-        listed = list(self.columns) if isinstance(self.columns, (list, tuple, np.ndarray)) else [self.columns]
-        names = all(isinstance(c, (str, int, np.integer)) and not isinstance(c, bool) for c in listed)
-        if not listed or not names:
-            raise TypeError(
-                "`columns` must be a name or a number, a list of names or numbers, or a slice, and name at least one "
-                f"column, got {self.columns!r:.60}."
-            )
-        return listed
+        return list(self.columns) if isinstance(self.columns, (list, tuple, np.ndarray)) else [self.columns]
 
     def _select(self, X: Any) -> Any:
         """These columns of X, as the base takes them."""

@@ -170,8 +170,6 @@ def select_rank(
     if ranks is None:
         tried = [_FIRST * 2**k for k in range(40) if _FIRST * 2**k < kernel.n_components] + [int(kernel.n_components)]
     else:
-        if isinstance(ranks, (str, bytes)) or not hasattr(ranks, "__iter__") or getattr(ranks, "shape", None) == ():
-            raise TypeError(f"`ranks` must be a sequence of integers, got {ranks!r:.60}.")
         tried = [check_integer(rank, "ranks", minimum=1) for rank in ranks]
     if not tried or sorted(set(tried)) != tried:
         raise ValueError(f"`ranks` must ascend and name at least one, got {ranks!r:.60}.")

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import is_array, to_numpy
 from iokr._state import Stateful
-from iokr._validation.arguments import check_choice, check_integer
+from iokr._validation.arguments import check_choice, check_integer, check_whole, outside
 from iokr.data.frames import read
-from iokr.data.objects import error_context, n_objects
+from iokr.data.objects import as_array, error_context, n_objects
 
 __all__ = ["NodeKFold", "TooFewLinks", "check_labeled", "node_folds"]
 
@@ -39,35 +38,29 @@ def check_labeled(labeled: Any, N: int) -> np.ndarray:
     """Numbers of the labelled nodes of N, from numbers, a mask, or None for all."""
     if N == 0:
         raise ValueError("`X` is empty; at least two nodes are needed.")
-    if labeled is None:
-        index = np.arange(N)
-    else:
-        with error_context("labeled"):
-            labeled = read(labeled)
-        try:
-            given = to_numpy(labeled) if is_array(labeled) else np.asarray(labeled)
-        except ValueError:
-            raise ValueError("`labeled` must be a 1-D array of node numbers, or a mask; it has rows.") from None
-        if given.ndim != 1:
-            raise ValueError(f"`labeled` must be a 1-D array of node numbers, or a mask, got shape {given.shape}.")
-        if given.size == 0:
-            index = np.empty(0, dtype=np.intp)
-        elif given.dtype.kind == "b":
-            if len(given) != N:
-                raise ValueError(f"`labeled` is a mask of {len(given)} entries but X has {N} nodes.")
-            index = np.flatnonzero(given)
-        elif given.dtype.kind in "iu":
-            if int(given.min()) < 0 or int(given.max()) >= N:
-                worst = int(given.min()) if int(given.min()) < 0 else int(given.max())
-                raise ValueError(f"`labeled` names node {worst}, but X has {N} nodes (0 to {N - 1}).")
-            index = given.astype(np.intp)
-        else:
-            raise TypeError(f"`labeled` must hold node numbers (integers) or a mask, got dtype {given.dtype}.")
-        if len(np.unique(index)) < len(index):
-            twice = np.flatnonzero(np.bincount(index) > 1)[0]
-            raise ValueError(f"`labeled` names node {int(twice)} more than once.")
+    index = np.arange(N) if labeled is None else _node_numbers(labeled, N)
     if len(index) < 2:
         raise ValueError(f"At least two labelled nodes are needed, got {len(index)}.")
+    return index
+
+
+def _node_numbers(labeled: Any, N: int) -> np.ndarray:
+    """Distinct node numbers, as they are or from a mask."""
+    with error_context("labeled"):
+        given = as_array(read(labeled))
+    if given.ndim != 1:
+        raise ValueError(f"`labeled` must be a 1-D array of node numbers, or a mask, got shape {given.shape}.")
+    if given.dtype.kind == "b":
+        if len(given) != N:
+            raise ValueError(f"`labeled` is a mask of {len(given)} entries but X has {N} nodes.")
+        return np.flatnonzero(given)
+    index = check_whole(given, "`labeled` must hold node numbers (integers) or a mask").astype(np.intp)
+    bad = outside(index, N)
+    if bad is not None:
+        raise ValueError(f"`labeled` names node {bad}, but X has {N} nodes (0 to {N - 1}).")
+    if len(np.unique(index)) < len(index):
+        twice = np.flatnonzero(np.bincount(index) > 1)[0]
+        raise ValueError(f"`labeled` names node {int(twice)} more than once.")
     return index
 
 

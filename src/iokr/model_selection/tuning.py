@@ -74,11 +74,7 @@ def tune(model: Any, X: Any, y: Any, parameters: Sequence[str], by: str = "evide
     (np.int64(0), True)
     """
     check_choice(by, "by", ("evidence", "loo"))
-    if isinstance(model, type) or not (hasattr(model, "get_params") and hasattr(model, "fit")):
-        raise TypeError(f"`model` must be an `IOKR`, got {type(model).__name__}.")
     names = [parameters] if isinstance(parameters, str) else parameters
-    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        raise TypeError(f"`parameters` must name parameters of the model, got {parameters!r:.60}.")
     fitted = clone(model).fit(X, y)
     search = Search.of(evidence if by == "evidence" else press, fitted, X, list(names))
     search.check(fitted, limit)

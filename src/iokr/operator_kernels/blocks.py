@@ -13,7 +13,7 @@ from iokr._component import component
 from iokr._validation.arguments import check_number, check_vectors
 from iokr._validation.matrices import check_psd
 from iokr.data.frames import read
-from iokr.data.objects import as_objects, is_numeric, is_sequence, n_objects
+from iokr.data.objects import as_objects, is_numeric, n_objects
 from iokr.gram.base import Gram
 from iokr.gram.blocks import BlockGram
 from iokr.kernels.base import Kernel
@@ -190,9 +190,6 @@ class Transformable(OperatorKernel):
     def fit(self, X: Any, Psi: Array | None = None) -> Transformable:
         """Fit a clone of the scalar kernel to the transformed inputs."""
         kernel = clone(self._checked_kernel)
-        given = self.transforms
-        if isinstance(given, (str, bytes, type)) or not is_sequence(given) or len(given) == 0:
-            raise ValueError(f"`transforms` must be a matrix or a function for each output, got {given!r:.60}.")
         check_dim(self, len(self.transforms), Psi)
         self.kernel_ = kernel.fit(_rows(self.represent(X)))
         return self

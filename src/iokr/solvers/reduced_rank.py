@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from iokr._array import Array, array_namespace, asarray_like, eigh, matmul, to_numpy
 from iokr._component import component
-from iokr._validation.arguments import check_integer, check_number
+from iokr._validation.arguments import check_component, check_integer, check_number
 from iokr.gram.operators import IdentityMatrix, OutputOperator
 from iokr.problem import Problem, Solution
 from iokr.solvers.auto import Auto
@@ -100,9 +100,7 @@ class ReducedRank(ClosedForm):
     def _base(self) -> Solver:
         if self.solver is None:
             return Auto()
-        if not isinstance(self.solver, Solver):
-            raise TypeError(f"`solver` must be a component of `iokr.solvers`, got {self.solver!r:.80}.")
-        base: Solver = clone(self.solver)
+        base: Solver = clone(check_component(self.solver, Solver, "solver", "solvers"))  # type: ignore[type-abstract]
         return base
 
     def _ranks(self) -> list[int] | None:
@@ -143,9 +141,7 @@ class ReducedRank(ClosedForm):
 
 def _listed(given: Any, name: str) -> list[Any]:
     """One value, or a sequence of them."""
-    if isinstance(given, (str, bytes)) or (isinstance(given, np.ndarray) and given.ndim != 1):
-        raise TypeError(f"`{name}` must be a number or a sequence of numbers, got {given!r:.60}.")
-    values = list(given) if isinstance(given, (Sequence, np.ndarray)) else [given]
+    values = list(np.atleast_1d(given))
     if not values:
         raise ValueError(f"`{name}` is empty; give at least one value.")
     return values

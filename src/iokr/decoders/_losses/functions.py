@@ -35,17 +35,7 @@ class FunctionLoss(PairLoss):
         D = np.empty((len(R), len(S)))
         for i, y in enumerate(R):
             for j, z in enumerate(S):
-                D[i, j] = _number(self.f(y, z), y, z)
+                D[i, j] = float(self.f(y, z))
+                if not np.isfinite(D[i, j]):
+                    raise ValueError(f"`loss` must return finite numbers, got {D[i, j]} for {y!r:.40} and {z!r:.40}.")
         return D
-
-
-def _number(value: Any, y: Any, z: Any) -> float:
-    try:
-        if np.ndim(value) or isinstance(value, (str, bytes)):
-            raise TypeError
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"`loss` must return a number, got {value!r:.60} for {y!r:.40} and {z!r:.40}.") from None
-    if not np.isfinite(number):
-        raise ValueError(f"`loss` must return finite numbers, got {number!r} for {y!r:.40} and {z!r:.40}.")
-    return number

@@ -164,14 +164,8 @@ def near_pairs_diag(R: Places, cutoff: float, sharpness: float) -> np.ndarray:
         arrays = (table.place, table.variance, table.weight, table.intensity, table.starts, table.lengths)
         loop(*arrays, cutoff * cutoff / 2, sharpness, out)
         return out
-    owner = np.repeat(np.arange(len(R)), table.lengths)
-    step = 4 * (np.ptp(table.place) + cutoff * np.sqrt(table.variance.max()) + 1.0)
-    shifted = table.place + owner * step  # a window in these places has peaks of one spectrum only
-    wide = cutoff * np.sqrt(table.variance.max()) * (1 + 1e-6) + 1e-9 * shifted.max()  # a little more than needed
-    low = np.searchsorted(shifted, shifted - wide)
-    high = np.searchsorted(shifted, shifted + wide, side="right")
-    others = (table.place, table.variance, table.weight, table.intensity, np.zeros(len(owner), dtype=np.intp))
-    _pairs_in_chunks(table, others, owner, low, high, cutoff, sharpness, out[:, None])
+    for i in range(len(R)):
+        out[i : i + 1] = near_pairs_sums(R[i : i + 1], R[i : i + 1], cutoff, sharpness)[0]
     return out
 
 

@@ -49,8 +49,10 @@ def _points(x: Any, i: int) -> np.ndarray:
         values = values[:, None]
     if values.ndim != 2 or values.size == 0:
         raise BadObject("Series", i, f" must have shape (T, d) or (T,) with T at least 1, got {np.shape(x)}.")
-    if not np.all(np.isfinite(values)):
-        raise BadObject("Series", i, " contains NaN or infinity; remove or impute these points.")
+    if not np.all(np.isfinite(values * values)):
+        raise BadObject(
+            "Series", i, " contains NaN, infinity or numbers whose squares overflow; remove or impute these points."
+        )
     return values
 
 

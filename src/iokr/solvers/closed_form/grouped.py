@@ -122,7 +122,7 @@ def with_unweighted(
     residuals: Array,
     Psi: Array,
     alpha: float,
-    groups: np.ndarray,
+    groups: np.ndarray | None,
     small: np.ndarray | None = None,
 ) -> Array:
     """The residuals of all n rows from those of positive weight; a row of weight 0 is predicted without its group.
@@ -136,6 +136,8 @@ def with_unweighted(
         return residuals
     everywhere = scatter(residuals, active, path.n)
     left = path.plain_residuals(Psi, path.coefficients(Psi, alpha), rest)
+    if groups is None:
+        return replace_rows(everywhere, rest, left)
     for group in np.intersect1d(groups[rest], groups[active]):
         own = active[groups[active] == group]
         here = np.flatnonzero(groups[rest] == group)

@@ -8,7 +8,7 @@ from iokr._array import Array, array_namespace, asarray_like, eigh, matmul, take
 from iokr.problem import Problem
 from iokr.solvers.base import Path, warn_small_alpha
 from iokr.solvers.closed_form.grouped import with_unweighted
-from iokr.solvers.closed_form.symmetric_system import Geometry, scatter
+from iokr.solvers.closed_form.symmetric_system import Geometry
 from iokr.solvers.iterative.krylov import conjugate_gradients
 
 __all__ = ["DENSE", "MaskedPath", "by_gradients"]
@@ -131,17 +131,6 @@ class MaskedPath(Path):
         H = matmul(matmul(found, self.E) * self.gamma[None, :], self.E.T)
         if self.points.sqrt_w is not None:
             H = H / self.points.sqrt_w[:, None]
-        everywhere = scatter(H, self.points.active, self.n) if len(self.points.active) < self.n else H
-        observed = asarray_like(np.where(self.mask, to_numpy(Psi), 0.0), Z)
-        residuals = observed - everywhere
-        others = np.setdiff1d(np.arange(self.n), self.points.active)
-        if len(others) and groups is not None:
-            return with_unweighted(
-                self, self.points.active, take_rows(residuals, self.points.active), Psi, alpha, groups
-            )
-        if len(others):
-            plain = self.plain_residuals(Psi, self.coefficients(Psi, alpha), others)
-            found = to_numpy(residuals).copy()
-            found[others] = to_numpy(plain)
-            residuals = asarray_like(found, Z)
-        return residuals
+        active = self.points.active
+        observed = asarray_like(np.where(self.mask, to_numpy(Psi), 0.0)[active], Z)
+        return with_unweighted(self, active, observed - H, Psi, alpha, groups)

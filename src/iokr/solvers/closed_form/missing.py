@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from iokr._array import Array, asarray_like, cholesky, inverse, take_rows, to_numpy
+from iokr._array import Array, asarray_like, cholesky, inverse, to_numpy
 from iokr._system.memory import check_memory
 from iokr.problem import Problem
 from iokr.solvers.base import Path, by_eigenvalue, join_columns, take_columns
@@ -150,12 +150,5 @@ class _Entries(Path):
                     without.clear()
                 without[group] = rest
             values[row] = block[index * q : (index + 1) * q][:, entries] @ (self.sqrt_w * without[group])
-        residuals = np.where(self.mask, to_numpy(Psi), 0.0) - values
-        others = np.setdiff1d(np.arange(self.n), self.rows)
-        if len(others) and groups is not None:
-            own = take_rows(asarray_like(residuals, Psi), self.rows)
-            return with_unweighted(self, self.rows, own, Psi, alpha, groups)
-        if len(others):
-            plain = self.plain_residuals(Psi, self.coefficients(Psi, alpha), others)
-            residuals[others] = to_numpy(plain)
-        return asarray_like(residuals, Psi)
+        residuals = (np.where(self.mask, to_numpy(Psi), 0.0) - values)[self.rows]
+        return with_unweighted(self, self.rows, asarray_like(residuals, Psi), Psi, alpha, groups)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, is_numpy, row_sq_norms, to_numpy, unwarned
+from iokr._array import Array, array_namespace, asarray_like, row_sq_norms, to_numpy, unwarned
 from iokr._component import component
 from iokr._validation.arguments import check_stops
 from iokr.problem import Problem, Solution
@@ -14,7 +14,7 @@ from iokr.solvers.base import Solver, refuses_products
 from iokr.solvers.iterative.admm_boxes import BoxState, iterate_boxes
 from iokr.solvers.iterative.admm_newton import fits, newton
 from iokr.solvers.iterative.certificate import Certificate, certify, gap_bound, sharpened
-from iokr.solvers.iterative.reduced import LabeledKernel, LabeledProblem, labeled_problem, n_few_features
+from iokr.solvers.iterative.reduced import LabeledKernel, LabeledProblem, labeled_bytes, labeled_problem
 
 __all__ = ["ADMM"]
 
@@ -64,10 +64,7 @@ class ADMM(Solver):
 
     def memory(self, problem: Problem) -> float:
         """4N² numbers, 8N² with a penalty; 4Np with p features, few."""
-        N, q, p = problem.gram.size, problem.Psi.shape[1], n_few_features(problem)
-        if p is not None:
-            return 8.0 * float(4 * N * p + 12 * N * q)
-        return 8.0 * float(((8 if is_numpy(problem.like) else 9.1) if problem.penalised else 4) * N**2 + 12 * N * q)
+        return labeled_bytes(problem, matrices=4, thin=4, arrays=12)
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         tol, limit = check_stops(self.tol, self.max_iter, 20_000)

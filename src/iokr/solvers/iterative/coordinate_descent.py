@@ -10,7 +10,12 @@ from iokr._validation.arguments import check_stops
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver, refuses_products, take_columns
 from iokr.solvers.iterative.box_qp import minimize_box
-from iokr.solvers.iterative.reduced import BlockLabeledProblem, LabeledProblem, labeled_problem, n_few_features
+from iokr.solvers.iterative.reduced import (
+    BlockLabeledProblem,
+    LabeledProblem,
+    labeled_bytes,
+    labeled_problem,
+)
 from iokr.solvers.iterative.thin import ThinQuadratic
 from iokr.solvers.pairs.margin import PairMargin
 
@@ -61,10 +66,7 @@ class CoordinateDescent(Solver):
         special = self._special(problem)
         if special is not None:
             return special.memory(problem)
-        N, q, p = problem.gram.size, problem.Psi.shape[1], n_few_features(problem)
-        if p is not None:
-            return 8.0 * float(3 * N * p + 6 * N * q)
-        return 8.0 * float(((8 if is_numpy(problem.like) else 9.1) if problem.penalised else 3) * N**2 + 4 * N * q)
+        return labeled_bytes(problem, matrices=3, thin=3, arrays=6)
 
     def _special(self, problem: Problem) -> PairMargin | None:
         """`PairMargin` for a problem with many pairs, whose matrix is not formed, else itself."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import cast
 
-from iokr._array import Array, array_namespace, cholesky, is_numpy
+from iokr._array import Array, array_namespace, cholesky
 from iokr._component import component
 from iokr._validation.arguments import check_stops
 from iokr.losses.radial import RadialLoss, distances
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver, refuses_products
 from iokr.solvers.iterative.certificate import Certificate, certify, sharpened
-from iokr.solvers.iterative.reduced import DenseKernel, LabeledProblem, ThinKernel, n_few_features
+from iokr.solvers.iterative.reduced import DenseKernel, LabeledProblem, ThinKernel, labeled_bytes
 from iokr.solvers.iterative.thin import weighted_by_features
 
 __all__ = ["IRLS"]
@@ -55,10 +55,7 @@ class IRLS(Solver):
 
     def memory(self, problem: Problem) -> float:
         """3N² numbers, 8N² with a penalty; 4Np with p features, few."""
-        N, q, p = problem.gram.size, problem.Psi.shape[1], n_few_features(problem)
-        if p is not None:
-            return 8.0 * float(4 * N * p + 8 * N * q)
-        return 8.0 * float(((8 if is_numpy(problem.like) else 9.1) if problem.penalised else 3) * N**2 + 8 * N * q)
+        return labeled_bytes(problem, matrices=3, thin=4, arrays=8)
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         tol, limit = check_stops(self.tol, self.max_iter, 500)

@@ -14,6 +14,7 @@ from iokr._array import (
     asarray_like,
     cholesky,
     eigh,
+    is_numpy,
     largest_eigenvalue,
     matmul,
     take_rows,
@@ -46,6 +47,19 @@ def n_few_features(problem: Problem) -> int | None:
     if Phi is None or problem.penalised or problem.gram.operator is None or problem.operator.oblique:
         return None
     return int(Phi.shape[1]) if _FEW * Phi.shape[1] <= problem.n_labeled else None
+
+
+def labeled_bytes(problem: Problem, matrices: int, thin: int, arrays: int) -> float:
+    """`matrices` of N² numbers, more with a penalty, or `thin` of Np with few features, and `arrays` of Nq."""
+    N = problem.gram.size
+    q = problem.Psi.shape[1]
+    p = n_few_features(problem)
+    if p is not None:
+        return 8.0 * float(thin * N * p + arrays * N * q)
+    held: float = matrices
+    if problem.penalised:
+        held = 8 if is_numpy(problem.like) else 9.1
+    return 8.0 * float(held * N**2 + arrays * N * q)
 
 
 class LabeledProblem:
