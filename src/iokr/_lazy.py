@@ -14,7 +14,7 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
     """`__getattr__` and `__dir__` of a package that imports its names below `if TYPE_CHECKING:`.
 
     Readers, editors and type checkers see plain imports. At run time they are read from the source of the package when
-    one of the names is asked for, and only the module of that name is imported.
+    one of the names is first used, and only the module of that name is imported.
     """
 
     @cache

@@ -38,7 +38,7 @@ class Problem:
     mask : NumPy array of shape (n, q), optional
         Which entries of Psi are observed.
     awaits_penalty : bool
-        A penalty will be added: solvers may be asked for `refuses` and `memory`, but not for a solution.
+        A penalty will be added: solvers can state `refuses` and `memory`, but cannot solve the problem yet.
 
     Examples
     --------

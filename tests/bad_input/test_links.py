@@ -67,7 +67,7 @@ def test_tables_that_name_their_nodes_in_another_order(estimator, refuses):
 @pytest.mark.parametrize(
     ("labeled", "error", "words"),
     [
-        ([0, 1, N], ValueError, ["labeled", str(N), "nodes"]),
+        ([0, 1, N], ValueError, ["labeled", str(N), "node"]),
         ([], ValueError, ["At least two labelled nodes", "got 0"]),
         ([0, 1, -1], ValueError, ["labeled", "-1"]),
         ([0, 1, 1], ValueError, ["labeled", "node 1", "more than once"]),

@@ -188,12 +188,9 @@ def test_a_loss_that_is_none(loss, message):
         IOKR(decoder=MinimumRisk(loss)).fit(X, label_sets())
 
 
-@pytest.mark.parametrize(
-    ("value", "error"), [(np.nan, ValueError), ("x", TypeError), (None, TypeError), ([1.0], TypeError), (1j, TypeError)]
-)
-def test_a_loss_that_gives_no_number(value, error):
-    model = IOKR(decoder=MinimumRisk(lambda y, z: value)).fit(X, label_sets())
-    with pytest.raises(error, match="must return"):
+def test_a_loss_that_is_not_finite():
+    model = IOKR(decoder=MinimumRisk(lambda y, z: np.nan)).fit(X, label_sets())
+    with pytest.raises(ValueError, match="must return finite numbers"):
         model.predict(NEW)
 
 

@@ -147,7 +147,7 @@ def test_pair_kernels_are_set_kernels():
             TensorPair(RBF(), NODES),
             [[0, 9]],
             ValueError,
-            "Row number 9 in `pairs` is outside the nodes, of which there are 9",
+            "`pairs` must hold row numbers of the nodes, integers from 0 to 8, got 9",
         ),
         (TensorPair(RBF(), NODES), [[0.5, 1]], TypeError, "integers"),
         (TensorPair(RBF(), NODES), [0, 1], ValueError, "two columns"),

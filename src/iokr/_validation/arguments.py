@@ -46,14 +46,13 @@ __all__ = [
     "check_number",
     "check_numbers",
     "check_random",
+    "check_rows",
     "check_same_length",
     "check_stops",
     "check_vectors",
     "check_weight",
-    "check_whole",
     "either",
     "one_of",
-    "outside",
     "trusted",
 ]
 
@@ -188,7 +187,8 @@ def trusted(*checked: Any) -> Iterator[None]:
 
 def check_vectors(X: Any, name: str = "X", *, sparse: bool = True, missing: bool = False) -> Array:
     """A finite float64 matrix with a row per object: dense on its own device, or CSR."""
-    if any(X is checked for checked in _TRUSTED.get()) and (sparse or not is_sparse(X)) and _is_float64(X):
+    known = any(X is checked for checked in _TRUSTED.get()) and (sparse or not is_sparse(X))
+    if known and str(getattr(X, "dtype", "")).endswith("float64"):  # checked inputs may be integers: fingerprints
         return X
     with error_context(name):
         X = read(X, matrix=True)
@@ -214,11 +214,6 @@ def check_vectors(X: Any, name: str = "X", *, sparse: bool = True, missing: bool
     X = xp.astype(X, xp.float64, copy=False)
     _check_finite(X, name, missing)
     return X
-
-
-def _is_float64(X: Any) -> bool:
-    """Whether an array of any library has that type: checked inputs may be integers, such as fingerprints."""
-    return str(getattr(X, "dtype", "")).endswith("float64")
 
 
 def _as_array(X: Any, name: str, wanted: str) -> Array:
@@ -309,23 +304,17 @@ def check_numbers(values: Any, name: str) -> np.ndarray:
     return found.astype(np.float64)
 
 
-def check_whole(values: np.ndarray, requirement: str) -> np.ndarray:
-    """Integers, or floats with whole values; `requirement` is how the message begins otherwise."""
+def check_rows(values: np.ndarray, size: int, requirement: str) -> np.ndarray:
+    """Whole numbers from 0 to `size` − 1, as integers; `requirement` is how the messages begin."""
     kind = values.dtype.kind
     whole = kind in "iu" or (kind == "f" and bool(np.all(np.isfinite(values) & (values == np.floor(values)))))
     if not whole:
         got = f"{values.ravel()[:4]}" if kind == "f" else f"dtype {values.dtype}"
         raise TypeError(f"{requirement}, got {got}.")
-    return values
-
-
-def outside(values: np.ndarray, size: int) -> int | None:
-    """A whole number of `values` below 0 or from `size` on, None if all are row numbers of `size` rows."""
-    if not values.size:
-        return None
-    if values.min() < 0:
-        return int(values.min())
-    return int(values.max()) if values.max() >= size else None
+    bad = values[(values < 0) | (values >= size)]
+    if bad.size:
+        raise ValueError(f"{requirement} from 0 to {size - 1}, got {int(bad[0])}.")
+    return values.astype(np.intp)
 
 
 def check_mask(mask: Any, name: str, shape: tuple[int, ...]) -> np.ndarray:

@@ -14,8 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from iokr._array import Array
 from iokr._component import Limits, component
 from iokr._validation.arguments import COUNT, FLAG, NATURAL, either
-from iokr.data.objects import as_objects
-from iokr.decoders._search.linear import output_bounds
+from iokr.decoders._search.linear import search_rows
 from iokr.decoders._search.local import descend
 from iokr.decoders.candidates import rank_shared
 from iokr.decoders.graphs import GraphDecoder, Sketch
@@ -107,15 +106,12 @@ class GraphEdits(GraphDecoder):
         """(graphs, costs, bounds): k_Y(y, y) − 2⟨h, ψ(y)⟩ of the graphs, and lower bounds over all graphs."""
         most = self.max_nodes or max(len(g.labels) for g in self._sketches)
         nearest, _ = rank_shared(H, embedding, self._Y[self._starts], self.n_starts, by="distance")
-        found: list[Any] = []
-        costs: list[float] = []
-        for i, candidates in enumerate(self._starts[nearest].tolist()):
-            searched = [self._search(H[i : i + 1, :], start, most, embedding) for start in candidates]
-            graph, cost = min(searched, key=itemgetter(1))
-            found.append(graph)
-            costs.append(cost)
-        bounds = np.minimum(output_bounds(H, embedding), costs)
-        return as_objects(found), np.array(costs), bounds
+        starts = self._starts[nearest].tolist()
+
+        def search(i: int, h: Array) -> tuple[Any, float]:
+            return min((self._search(h, start, most, embedding) for start in starts[i]), key=itemgetter(1))
+
+        return search_rows(H, embedding, search)
 
     def _search(self, h: Array, start: int, most: int, embedding: Embedding) -> tuple[Any, float]:
         """The graph at the end of the search, and its cost; the training graph itself if no edit improves it."""

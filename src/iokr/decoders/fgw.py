@@ -96,14 +96,8 @@ def _labels(labels: Any, n: int, number: int) -> tuple[np.ndarray | None, list[H
     if labels is None:
         return None, [None] * n
     values = to_numpy(labels) if is_array(labels) else labels
-    try:
-        count = len(values)
-    except TypeError:
-        raise BadObjectType(
-            "Graph", number, f": labels must be one for each node, or None, got {labels!r:.60}."
-        ) from None
-    if count != n:
-        raise BadObject("Graph", number, f" has {n} nodes but {count} labels.")
+    if len(values) != n:
+        raise BadObject("Graph", number, f" has {n} nodes but {len(values)} labels.")
     if all(isinstance(value, (float, np.floating)) or np.ndim(value) == 1 for value in values):
         F = np.asarray(values, dtype=np.float64)
         F = F[:, None] if F.ndim == 1 else F

@@ -15,7 +15,7 @@ from iokr._validation.arguments import COUNT, FLAG, NATURAL, either
 from iokr.data.objects import as_objects, is_networkx, key
 from iokr.data.trees import Preorder, preorder, tree_nodes
 from iokr.decoders._search.labels import distinct_labels
-from iokr.decoders._search.linear import kernel_option, output_bounds, output_costs
+from iokr.decoders._search.linear import kernel_option, output_costs, search_rows
 from iokr.decoders._search.local import descend
 from iokr.decoders._search.trees import productions, subtrees, tree_edits
 from iokr.decoders.base import Decoder
@@ -130,13 +130,7 @@ class TreeEdits(Decoder):
     def solve(self, H: Array, embedding: Embedding) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(trees, costs, bounds): k_Y(y, y) − 2⟨h, ψ(y)⟩ of the trees, and lower bounds over all trees."""
         near, _ = rank_shared(H, embedding, self._Y, max(self.n_starts, self.grafts), by="distance")
-        found: list[Any] = []
-        costs: list[float] = []
-        for i, nearest in enumerate(near.tolist()):
-            tree, cost = self._nearest(H[i : i + 1, :], nearest, embedding)
-            found.append(tree)
-            costs.append(cost)
-        return as_objects(found), np.array(costs), np.minimum(output_bounds(H, embedding), costs)
+        return search_rows(H, embedding, lambda i, h: self._nearest(h, near[i].tolist(), embedding))
 
     def _nearest(self, h: Array, nearest: list[int], embedding: Embedding) -> tuple[Any, float]:
         """The best tree at the end of the searches, and its cost; a training tree itself if no edit improves it."""
@@ -165,11 +159,9 @@ class TreeEdits(Decoder):
         limit = max(most, len(t.labels))
         edited = tree_edits(t, range(len(self.labels_)), parts, swaps=self._ordered)
         small = [e for e in edited if len(e.labels) <= limit]
-        return [e for e in small if self._allowed(e)] if self.grammar else small
-
-    def _allowed(self, t: Preorder) -> bool:
-        """Whether every node and its children are those of some training node."""
-        return productions(t, ordered=self._ordered) <= self._productions
+        if not self.grammar:
+            return small
+        return [e for e in small if productions(e, ordered=self._ordered) <= self._productions]
 
     def _written(self, t: Preorder) -> Any:
         """The tree in the form of the training outputs."""

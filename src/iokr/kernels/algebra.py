@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from functools import reduce
-from operator import add
 from typing import Any
 
 import numpy as np
@@ -58,22 +55,6 @@ class SeveralKernels(CompositeKernel):
         self.kernels_ = [clone(kernel).fit(X) for kernel in self.members]
         return self
 
-    def represent(self, X: Any) -> Parts:
-        """All representations."""
-        return Parts(*(k.represent(X) for k in self.kernels_))
-
-    def block(self, R: Parts, S: Parts) -> Array:
-        with unwarned():
-            return self._sum(k.block(r, s) for k, r, s in zip(self.kernels_, R, S, strict=True))
-
-    def diag(self, R: Parts) -> Array:
-        with unwarned():
-            return self._sum(k.diag(r) for k, r in zip(self.kernels_, R, strict=True))
-
-    @abstractmethod
-    def _sum(self, parts: Iterable[Array]) -> Array:
-        """Blocks, or diagonals, of the kernels combined."""
-
 
 @component
 class Mean(SeveralKernels):
@@ -90,8 +71,9 @@ class Mean(SeveralKernels):
     array([[4.]])
     """
 
-    def _sum(self, parts: Iterable[Array]) -> Array:
-        return reduce(add, parts) / len(self.kernels_)
+    def combined(self, parts: Iterable[Array]) -> Array:
+        """Their mean."""
+        return super().combined(parts) / len(self.kernels_)
 
 
 @component

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from functools import reduce
-from operator import add
 from typing import Any, ClassVar
 
 import numpy as np
@@ -113,8 +111,9 @@ class Aligned(SeveralKernels):
         fixed: Aligned = clone(self).set_params(weights=[float(w) for w in self.weights_])
         return fixed
 
-    def _sum(self, parts: Iterable[Array]) -> Array:
-        return reduce(add, (float(w) * part for w, part in zip(self.weights_, parts, strict=True)))
+    def combined(self, parts: Iterable[Array]) -> Array:
+        """Σ_t ω_t times them."""
+        return super().combined(float(w) * part for w, part in zip(self.weights_, parts, strict=True))
 
 
 def _checked_weights(weights: Any, count: int) -> np.ndarray:

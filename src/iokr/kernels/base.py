@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from operator import add, mul
 from typing import Any, ClassVar
 
 import numpy as np
@@ -165,7 +167,8 @@ class Kernel(Component, ABC):
         if Z is not None:
             _check_not_empty(Z, "Z")
         with error_context("X"):
-            kernel = self if self._is_fitted else clone(self).fit(X)
+            is_fitted = any(name.endswith("_") for name in vars(self))
+            kernel = self if is_fitted else clone(self).fit(X)
             own = kernel.pairwise and Z is None  # X is the Gram matrix: its objects are the numbers of its rows
             R = kernel.represent(np.arange(n_objects(X)) if own else X)
         with error_context("Z"):
@@ -182,10 +185,6 @@ class Kernel(Component, ABC):
                     with error_context(name):
                         check_computed(kernel.diag(objects))
                 raise
-
-    @property
-    def _is_fitted(self) -> bool:
-        return any(name.endswith("_") for name in vars(self))
 
     def __add__(self, other: Any) -> Kernel:
         return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
@@ -352,6 +351,24 @@ class CompositeKernel(Kernel):
         """Whether a member is `Precomputed()`."""
         return any(k.pairwise for k in self.members)
 
+    def represent(self, X: Any) -> Any:
+        """The representations of the fitted members. May be overridden."""
+        return Parts(*(k.represent(X) for k in self.fitted_members))
+
+    def block(self, R: Any, S: Any) -> Array:
+        """The blocks of the members, combined. May be overridden."""
+        with unwarned():
+            return self.combined(k.block(r, s) for k, r, s in zip(self.fitted_members, R, S, strict=True))
+
+    def diag(self, R: Any) -> Array:
+        """The diagonals of the members, combined. May be overridden."""
+        with unwarned():
+            return self.combined(k.diag(r) for k, r in zip(self.fitted_members, R, strict=True))
+
+    def combined(self, parts: Iterable[Array]) -> Array:
+        """Blocks, or diagonals, of the members in one; by default their sum. May be overridden."""
+        return reduce(add, parts)
+
     @property
     def panel(self) -> int | None:  # type: ignore[override]
         """The smallest of the members."""
@@ -382,10 +399,6 @@ class BinaryKernel(CompositeKernel):
         self.right_ = fit_part(self.right, "right", X)
         return self
 
-    def represent(self, X: Any) -> Parts:
-        """Both representations."""
-        return Parts(self.left_.represent(X), self.right_.represent(X))
-
 
 @component
 class Sum(BinaryKernel):
@@ -411,15 +424,6 @@ class Sum(BinaryKernel):
         joined = left.joined(right)
         return super().gram(R, S) if joined is None else joined
 
-    def block(self, R: Parts, S: Parts) -> Array:
-        with unwarned():
-            left = self.left_.block(R.parts[0], S.parts[0])
-            return left + self.right_.block(R.parts[1], S.parts[1])
-
-    def diag(self, R: Parts) -> Array:
-        with unwarned():
-            return self.left_.diag(R.parts[0]) + self.right_.diag(R.parts[1])
-
 
 @component
 class Product(BinaryKernel):
@@ -432,14 +436,9 @@ class Product(BinaryKernel):
     array([[4.]])
     """
 
-    def block(self, R: Parts, S: Parts) -> Array:
-        with unwarned():
-            left = self.left_.block(R.parts[0], S.parts[0])
-            return left * self.right_.block(R.parts[1], S.parts[1])
-
-    def diag(self, R: Parts) -> Array:
-        with unwarned():
-            return self.left_.diag(R.parts[0]) * self.right_.diag(R.parts[1])
+    def combined(self, parts: Iterable[Array]) -> Array:
+        """Their product."""
+        return reduce(mul, parts)
 
 
 @component

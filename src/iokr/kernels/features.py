@@ -70,29 +70,25 @@ class Features(FeatureKernel):
                 f"`transformer` must have `fit` and `transform`, or be a function, got {self.transformer!r:.60}."
             )
         self.transformer_ = clone(self.transformer)
-        self._apply(self.transformer_.fit, "fit", X)
+        self._apply(self.transformer_.fit, X)
         return self
 
     def features(self, X: Any) -> Any:
         """φ(x_i), a row per object."""
         transform = self.transformer_ if self._is_function else self.transformer_.transform
-        return check_vectors(self._apply(transform, "transform", X), "features")
+        return check_vectors(self._apply(transform, X), "features")
 
     @property
     def _is_function(self) -> bool:
         return callable(self.transformer) and not hasattr(self.transformer, "transform")
 
-    def _apply(self, method: Callable[[Any], Any], name: str, X: Any) -> Any:
+    def _apply(self, method: Callable[[Any], Any], X: Any) -> Any:
         """`method(X)`; transformers of matrices take tables themselves, others get a sequence of objects."""
         takes_tables = not self._is_function and get_tags(self.transformer_).input_tags.two_d_array
         is_frame = column_names(X) is not None
         if isinstance(X, np.ma.MaskedArray) or (is_frame and not takes_tables):
             X = read(X)
-        try:
-            return method(X)
-        except (TypeError, ValueError, OverflowError) as error:
-            failure = f"`transformer` {self.transformer_!r:.60} cannot {name} these objects"
-            raise ValueError(f"{failure} ({error}); choose one that takes them.") from error
+        return method(X)
 
 
 @component
@@ -193,7 +189,13 @@ class Columns(WrappedKernel):
         """The columns as a list, empty for a slice."""
         if isinstance(self.columns, slice):
             return []
-        return list(self.columns) if isinstance(self.columns, (list, tuple, np.ndarray)) else [self.columns]
+        listed = list(self.columns) if isinstance(self.columns, (list, tuple, np.ndarray)) else [self.columns]
+        if not listed or not all(isinstance(c, (str, int, np.integer)) and not isinstance(c, bool) for c in listed):
+            raise TypeError(
+                "`columns` must be a name or a number, a list of names or numbers, or a slice, and name at least one "
+                f"column, got {self.columns!r:.60}."
+            )
+        return listed
 
     def _select(self, X: Any) -> Any:
         """These columns of X, as the base takes them."""

@@ -8,8 +8,8 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, take_rows
 from iokr._component import Limits, component
-from iokr._validation.arguments import SHARE, check_whole, outside
-from iokr.data.objects import BadObject, as_array, error_context
+from iokr._validation.arguments import SHARE, check_rows
+from iokr.data.objects import as_array, error_context
 from iokr.gram.pairs.gram import PairGram
 from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import Kernel, check_part, fit_part
@@ -21,22 +21,13 @@ _MOST = 2**62  # row numbers that are not positions in `nodes` are below
 
 def check_pairs(pairs: Any, size: int | None, name: str = "pairs", where: str = "nodes") -> np.ndarray:
     """(n, 2) row numbers below `size`, as integers."""
-    columns = f"`{name}` must have two columns, the row numbers of two nodes"
-    try:
-        with error_context(name):
-            values = as_array(pairs)
-    except BadObject:
-        raise
-    except ValueError:
-        raise ValueError(f"{columns}; some rows differ.") from None
+    with error_context(name):
+        values = as_array(pairs)
     if values.ndim != 2 or values.shape[1] != 2:
-        raise ValueError(f"{columns}, got shape {values.shape}.")
-    check_whole(values, f"`{name}` must hold row numbers of nodes, integers")
-    bad = outside(values, _MOST if size is None else size)
-    if bad is not None:
-        known = "" if size is None else f", of which there are {size} (0 to {size - 1})"
-        raise ValueError(f"Row number {bad} in `{name}` is outside the {where}{known}.")
-    return values.astype(np.intp)
+        raise ValueError(f"`{name}` must have two columns, the row numbers of two nodes, got shape {values.shape}.")
+    return check_rows(
+        values, _MOST if size is None else size, f"`{name}` must hold row numbers of the {where}, integers"
+    )
 
 
 class PairKernel(Kernel):

@@ -8,7 +8,7 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, is_array, take_rows
 from iokr._component import component
-from iokr._validation.arguments import check_vectors, check_whole, outside
+from iokr._validation.arguments import check_rows, check_vectors
 from iokr._validation.matrices import check_psd
 from iokr.data.objects import Parts, as_array, n_objects
 from iokr.kernels.base import Kernel
@@ -92,19 +92,9 @@ def check_indices(X: Any, size: int, kernel: str, what: str) -> np.ndarray:
     """Numbers of rows (or nodes) below `size`, as integers."""
     n_objects(X)
     wanted = f"With `{kernel}` objects are {what} numbers, a 1-D array of integers"
-    try:
-        index = as_array(X)
-    except ValueError:
-        raise TypeError(f"{wanted}, got rows of different lengths.") from None
+    index = as_array(X)
     if index.ndim == 2 and index.shape[1] == 1:
         index = index[:, 0]
     if index.ndim != 1:
         raise ValueError(f"{wanted}, got shape {index.shape}.")
-    check_whole(index, wanted)
-    bad = outside(index, size)
-    if bad is not None:
-        where = "Gram matrix" if what == "row" else "graph"
-        raise ValueError(
-            f"{what.capitalize()} number {bad} is outside the {where}, which has {size} {what}s (0 to {size - 1})."
-        )
-    return index.astype(np.intp)
+    return check_rows(index, size, wanted)

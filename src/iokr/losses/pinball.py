@@ -15,10 +15,13 @@ from iokr.losses.base import Loss
 __all__ = ["BoxLoss", "Boxes", "Pinball", "check_levels"]
 
 
+_RAREST = float(np.finfo(float).tiny)  # 1/θ is finite
+
+
 def check_levels(levels: Any, name: str = "levels", *, distinct: bool = True) -> np.ndarray:
     """Numbers strictly between 0 and 1; `distinct`: all different, as for the levels of one output."""
     values = np.atleast_1d(check_numbers(levels, name))
-    if values.ndim != 1 or values.size == 0 or not np.all((values > 0) & (values < 1)):
+    if values.ndim != 1 or values.size == 0 or not np.all((values >= _RAREST) & (values < 1)):
         raise ValueError(f"`{name}` must lie strictly between 0 and 1, got {levels!r:.60}.")
     if distinct and len(np.unique(values)) < len(values):
         raise ValueError(f"`{name}` must be distinct, got {levels!r:.60}.")

@@ -34,7 +34,7 @@ def certify(model: Any, rows: int | None = None) -> float:
     model : IOKR or IOKRCV
         Fitted with a kernel `Nystroem` or `Sketch`, or an operator kernel k·A on one.
     rows : int, default=None
-        So many rows of K, drawn at random, in place of all: an unbiased estimate for rows/n of the cost, no bound.
+        The number of rows of K, drawn at random, for an unbiased estimate at rows/n of the cost; None takes all rows.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def _projected(model: Any) -> tuple[Any, Problem]:
     if not isinstance(kernel, ProjectedKernel):
         raise ValueError(
             f"`certify` compares a projection of a kernel, `Nystroem` or `Sketch`, with it, got {kernel!r:.60}. "
-            "An exact kernel has `solution_.gap`; `Fourier` is no projection, and nothing bounds what it leaves out."
+            "An exact kernel has `solution_.gap`; `Fourier` is not a projection, and its error has no bound."
         )
     targets = model.targets_
     if model.manifold is not None or targets.mask is not None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from iokr._state import Stateful
-from iokr._validation.arguments import check_choice, check_integer, check_whole, outside
+from iokr._validation.arguments import check_choice, check_integer, check_rows
 from iokr.data.frames import read
 from iokr.data.objects import as_array, error_context, n_objects
 
@@ -54,10 +54,7 @@ def _node_numbers(labeled: Any, N: int) -> np.ndarray:
         if len(given) != N:
             raise ValueError(f"`labeled` is a mask of {len(given)} entries but X has {N} nodes.")
         return np.flatnonzero(given)
-    index = check_whole(given, "`labeled` must hold node numbers (integers) or a mask").astype(np.intp)
-    bad = outside(index, N)
-    if bad is not None:
-        raise ValueError(f"`labeled` names node {bad}, but X has {N} nodes (0 to {N - 1}).")
+    index = check_rows(given, N, "`labeled` must be a mask or hold node numbers, integers")
     if len(np.unique(index)) < len(index):
         twice = np.flatnonzero(np.bincount(index) > 1)[0]
         raise ValueError(f"`labeled` names node {int(twice)} more than once.")
@@ -76,8 +73,8 @@ def node_folds(cv: Any) -> Any:
 class NodeKFold(Stateful):
     """nodes = ∪ folds: every node is new once, with all of its links hidden.
 
-    Folds over links leave some links of every node in training; a node with none, known by its features alone, is the
-    harder and commoner case. A fold of nodes gives both kinds of honest pairs, known–new and new–new.
+    Folds over links leave some links of every node in training. Predicting the links of a node without known links is
+    harder, and more common. The pairs of a held-out fold of nodes are of both kinds, known–new and new–new.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ _SCALES = np.arange(-4.0, 5.0)  # of all widths together, in e-folds, before eac
 _RATIOS = tuple(10.0**k for k in range(-4, 2))  # alpha over the mean of k(x, x)
 
 Criterion = Callable[..., tuple[float, np.ndarray | None, float]]
-"""(K, Y, alpha, gradient) ↦ f, M with df = ⟨M, dK⟩ by its lower triangle (None unless asked for), and df/dα."""
+"""(K, Y, alpha, gradient) ↦ f, M with df = ⟨M, dK⟩ by its lower triangle (None without `gradient`), and df/dα."""
 
 
 def tune(model: Any, X: Any, y: Any, parameters: Sequence[str], by: str = "evidence", limit: float | None = 0.2) -> Any:
@@ -51,7 +51,7 @@ def tune(model: Any, X: Any, y: Any, parameters: Sequence[str], by: str = "evide
         What is minimised: f = (nq/2) log σ̂² + (q/2) log det(K + αI) with σ̂² = tr(YᵀNY)/(nq), the model taken as a
         Gaussian process; or Σ_i ‖ψ(y_i) − h₋ᵢ(x_i)‖². With an output kernel q is the numerical rank of K_Y.
     limit : float or None, default=0.2
-        Widths and weights (alpha not counted) per row, at most; None: as many as asked for.
+        Widths and weights (alpha not counted) per row, at most; None: no limit.
 
     Returns
     -------
@@ -266,7 +266,7 @@ def _check_model(fitted: Any, names: list[str]) -> None:
         raise ValueError("`parameters` is empty; give at least one name.")
     for name in names:
         if name not in known:
-            raise ValueError(f"`parameters` names {name!r}, which is none of the model's; see `model.get_params()`.")
+            raise ValueError(f"`parameters` names {name!r}, which the model does not have; see `model.get_params()`.")
 
 
 def _value(fitted: Any, name: str) -> np.ndarray:

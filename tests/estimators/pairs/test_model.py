@@ -278,9 +278,11 @@ def test_missing_values_of_nodes_are_refused():
 def test_new_nodes_must_be_given():
     X, pairs, y, X_new = network(28)
     model = PairModel(RBF(GAMMA)).fit(X, pairs, y)
-    with pytest.raises(ValueError, match="Row number 14 in `pairs` is outside the fitted nodes"):
+    with pytest.raises(
+        ValueError, match="`pairs` must hold row numbers of the fitted nodes, integers from 0 to 13, got 14"
+    ):
         model.decision_function([[0, 14]])
-    with pytest.raises(ValueError, match="Row number 18 in `pairs` is outside the fitted nodes and the rows of X"):
+    with pytest.raises(ValueError, match=r"row numbers of the fitted nodes and the rows of X, .*, got 18"):
         model.decision_function([[0, 18]], X_new)
     with pytest.raises(ValueError, match="features"):
         model.decision_function([[0, 14]], X_new[:, :2])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,15 @@ from iokr.kernels._data.counts import CountKernel
 from iokr.kernels.algebra import Normalized
 from iokr.kernels.base import Kernel, Scaled
 
-__all__ = ["count_bound", "kernel_option", "output_bounds", "output_costs", "output_kernel", "output_weights"]
+__all__ = [
+    "count_bound",
+    "kernel_option",
+    "output_bounds",
+    "output_costs",
+    "output_kernel",
+    "output_weights",
+    "search_rows",
+]
 
 
 def output_kernel(embedding: Embedding) -> tuple[Kernel | None, bool]:
@@ -80,6 +89,15 @@ def output_bounds(H: Array, embedding: Embedding) -> np.ndarray:
         counted = [factor * count_bound(np.asarray(row @ S.matrix), S.weight) for row in weights]
         bounds = np.maximum(bounds, counted)
     return bounds
+
+
+def search_rows(
+    H: Array, embedding: Embedding, search: Callable[[int, Array], tuple[Any, float]]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(outputs, costs, bounds) of the rows of H, from `search(i, h)` for row i, (1, q): an output and its cost."""
+    found = [search(i, H[i : i + 1, :]) for i in range(int(H.shape[0]))]
+    costs = np.array([cost for _, cost in found])
+    return as_objects([output for output, _ in found]), costs, np.minimum(output_bounds(H, embedding), costs)
 
 
 def output_costs(h: Array, outputs: Any, embedding: Embedding) -> np.ndarray:

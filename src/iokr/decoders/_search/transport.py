@@ -116,7 +116,7 @@ def fused_distance(x: Arrays, z: Arrays, alpha: float) -> tuple[float, np.ndarra
         x, z = ((C, np.zeros_like(F)) for C, F in (x, z))
     fused = Fused(x, z, alpha)
     n, m = fused.M.shape
-    starts = [np.full((n, m), 1.0 / (n * m)), fused.assigned(fused.M + _surroundings(x, z))]
+    starts = [np.full((n, m), 1.0 / (n * m)), fused.assigned(fused.M + squares(_around(*x), _around(*z)))]
     if n == m:
         starts.append(np.eye(n) / n)
     return min((fused.minimum(P) for P in starts), key=lambda found: found[0])
@@ -125,11 +125,6 @@ def fused_distance(x: Arrays, z: Arrays, alpha: float) -> tuple[float, np.ndarra
 def _order(x: Arrays) -> tuple[int, bytes, bytes]:
     C, F = x
     return len(F), C.tobytes(), F.tobytes()
-
-
-def _surroundings(x: Arrays, z: Arrays) -> np.ndarray:
-    """Squared differences of the labels and numbers of nodes one, two and three steps away."""
-    return squares(_around(*x), _around(*z))
 
 
 def _around(C: np.ndarray, F: np.ndarray) -> np.ndarray:

@@ -18,6 +18,7 @@ from iokr.kernels.base import UnitKernel
 
 __all__ = ["GlobalAlignment", "series"]
 
+_LARGEST = 1e150  # larger numbers overflow when squared
 _POINTS = 1 << 16  # entries of a panel of similarities between points: 512 kB, which stay in the cache
 _SAMPLE = 1000  # points from which the bandwidth is estimated, at most
 _HUGE = 1e100  # numbers above it, and below its inverse, are rescaled in the recursion
@@ -49,9 +50,9 @@ def _points(x: Any, i: int) -> np.ndarray:
         values = values[:, None]
     if values.ndim != 2 or values.size == 0:
         raise BadObject("Series", i, f" must have shape (T, d) or (T,) with T at least 1, got {np.shape(x)}.")
-    if not np.all(np.isfinite(values * values)):
+    if not np.all(np.abs(values) < _LARGEST):
         raise BadObject(
-            "Series", i, " contains NaN, infinity or numbers whose squares overflow; remove or impute these points."
+            "Series", i, " contains NaN or infinity, or numbers too large to be squared; remove or impute these points."
         )
     return values
 

@@ -99,7 +99,7 @@ class Reduction:
         """K̃ = g Pᵀ(λI + μgT)⁻¹P = (1/μ) Pᵀ(ρI + T)⁻¹P on the active labelled points, ρ = λ/(μg)."""
         if mu == 0 or g == 0:
             return (g / alpha) * matmul(self.P.T, self.P)
-        ratio = alpha / (mu * g)  # as in `lift`: for tiny ratios both must round alike
+        ratio = alpha / (mu * g)  # as in `lift`: both must round tiny ratios in the same way
         name = round(math.log(ratio), 12)  # a grid with a common step has few distinct ratios
         if name not in self._kernels:
             if len(self._kernels) * self.P.shape[1] ** 2 > self.N**2:
