@@ -229,5 +229,5 @@ def test_row_numbers_among_candidates(refuses):
     np.testing.assert_array_equal(model.predict(VECTORS, list(range(N))), model.predict(VECTORS, np.arange(N)))
     with refuses(TypeError, "`candidates`", "2"):
         model.rank(VECTORS, [0, 1, "a"])
-    with refuses(ValueError, "Row number 20", "20 rows"):
+    with refuses(ValueError, "row numbers", "from 0 to 19", "got 20"):
         model.rank(VECTORS, [0, 20])

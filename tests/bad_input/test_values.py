@@ -257,8 +257,6 @@ RAGGED = [[1], [1, 2], [1, 2, 3]]
 @pytest.mark.parametrize(
     ("kernel", "objects"),
     [
-        (Diffusion(1.0, np.ones((3, 3)) - np.eye(3)), RAGGED),
-        (Precomputed(np.eye(3)), RAGGED),
         (SetKernel(RBF(0.5)), [np.ones((2, 2)), np.ones((2, 3)), np.ones((1, 2))]),
         (Hamming(), [[[1], [1, 2]], [1], [2]]),
         (WeisfeilerLehman(1), [([[0, 1], [1]], None)] * 3),

@@ -112,7 +112,7 @@ def test_refuses_other_times(beta):
 
 @pytest.mark.parametrize(
     ("objects", "error", "message"),
-    [([20], ValueError, "Node number 20"), ([-1], ValueError, "Node number -1"), ([0.5], TypeError, "node numbers")],
+    [([20], ValueError, "0 to 19, got 20"), ([-1], ValueError, "0 to 19, got -1"), ([0.5], TypeError, "node numbers")],
 )
 def test_refuses_what_is_no_node(objects, error, message):
     with pytest.raises(error, match=message):

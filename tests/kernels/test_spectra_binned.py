@@ -28,7 +28,7 @@ def test_units_have_no_effect_and_empty_spectra_are_zero():
     assert_close(K, [[1, 1, 0], [1, 1, 0], [0, 0, 0]], 1e-12)
 
 
-@pytest.mark.parametrize("bad", [{"bin": 0.0}, {"bin": 1e-300}, {"power": -1.0}, {"bin": "small"}])
+@pytest.mark.parametrize("bad", [{"bin": 0.0}, {"power": -1.0}, {"bin": "small"}])
 def test_bad_parameters(bad):
     with pytest.raises((ValueError, TypeError), match=next(iter(bad))):
         CosineBinned(**bad)(sample("spectra", 2))

@@ -158,5 +158,7 @@ def test_nodes_outside_the_labelled_ones_lend_their_features_only():
     mask = np.isin(np.arange(40), labeled)
     same = cross_validate_links(LinkPredictor(), S.X, S.W, cv=3, labeled=mask)
     assert same.equals(cross_validate_links(LinkPredictor(), S.X, S.W, cv=3, labeled=np.sort(labeled)))
-    with pytest.raises(ValueError, match="`labeled` names node 40, but X has 40 nodes"):
+    with pytest.raises(
+        ValueError, match="`labeled` must be a mask or hold node numbers, integers from 0 to 39, got 40"
+    ):
         cross_validate_links(model, S.X, S.W, labeled=[0, 40])

@@ -99,7 +99,7 @@ def test_refusals():
         tune(model, X, Y, ["kernel__gamma"])
     with pytest.raises(ValueError, match=r"has no gradient here; there is alpha\."):
         tune(IOKR(Polynomial(2)), X, Y, ["kernel__coef0"])
-    with pytest.raises(ValueError, match="not a number"):
+    with pytest.raises(TypeError, match="`kernel` must be numbers"):
         tune(model, X, Y, ["kernel"])
     with pytest.raises(ValueError, match="`by` must be one of"):
         tune(model, X, Y, ["alpha"], by="press")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from iokr._state import Stateful
-from iokr._validation.arguments import check_integer, check_number
+from iokr._validation.arguments import check_integer, check_number, check_numbers
 from iokr.data.curves import interpolate
 
 __all__ = ["Basis", "FittedBasis", "FourierBasis", "FunctionBasis", "NamedBasis", "SplineBasis", "TableBasis"]
@@ -76,10 +76,7 @@ class Basis(Stateful):
             return self.functions.fitted(points, centred, w)
         if isinstance(self.functions, Sequence) and all(callable(f) for f in self.functions) and len(self.functions):
             return FunctionBasis(tuple(self.functions))
-        try:
-            values = np.asarray(self.functions, dtype=float)
-        except (TypeError, ValueError):
-            values = np.empty(0)
+        values = check_numbers(self.functions, "functions")
         if values.ndim != 2 or values.shape[0] != len(points) or not np.all(np.isfinite(values)):
             raise ValueError(
                 f"`functions` must be a finite matrix ({len(points)}, d), with a row for each point of the grid, or a "

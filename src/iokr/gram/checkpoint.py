@@ -47,18 +47,11 @@ class Checkpoint:
     """
 
     def __init__(self, folder: Any, manifest: str) -> None:
-        try:
-            self.folder = Path(folder)
-        except TypeError:
-            raise TypeError(f"`checkpoint` must be the path of a folder, got {folder!r:.60}.") from None
+        self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / "manifest.json"
         if path.exists():
-            try:
-                found = json.loads(path.read_text("utf-8")).get("fit")
-            except (ValueError, AttributeError):
-                found = None
-            if found != manifest:
+            if json.loads(path.read_text("utf-8"))["fit"] != manifest:
                 raise ValueError(
                     f"`checkpoint` {str(self.folder)!r} contains the moments of another fit (other data, kernel, "
                     "landmarks or chunks); use a separate folder for each fit, or empty this one."

@@ -13,7 +13,7 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from sklearn.base import clone
 
 from iokr._array import to_numpy
-from iokr._validation.arguments import check_choice, check_number
+from iokr._validation.arguments import check_choice, check_number, check_numbers
 from iokr.kernels.base import Kernel
 from iokr.kernels.gradients import log_gradients
 
@@ -252,9 +252,8 @@ def _factor(K: np.ndarray, alpha: float) -> tuple[np.ndarray | None, float]:
 
 def _check_model(fitted: Any, names: list[str]) -> None:
     """Refuse what has no closed form here."""
-    for name in ("inputs_", "targets_", "alpha"):
-        if not hasattr(fitted, name):
-            raise TypeError(f"`model` must be an `IOKR`, got {type(fitted).__name__}.")
+    if not hasattr(fitted, "targets_"):
+        raise TypeError(f"`model` must be an `IOKR`, got {type(fitted).__name__}.")
     if not isinstance(fitted.kernel_, Kernel) or fitted.kernel_.pairwise or fitted.kernel_.supervised:
         raise ValueError(f"`kernel` must be a scalar kernel that learns nothing from y, got {fitted.kernel_!r:.60}.")
     if not fitted.loss_.quadratic or fitted.manifold is not None:
@@ -278,7 +277,4 @@ def _value(fitted: Any, name: str) -> np.ndarray:
     for step in path:
         part = getattr(part, f"{step}_", None)
     value = getattr(part, f"{last}_", getattr(part, last, None))
-    try:
-        return np.atleast_1d(np.asarray(value, dtype=float))
-    except (TypeError, ValueError):
-        raise ValueError(f"`parameters` names {name!r}, which is not a number: {value!r:.60}.") from None
+    return np.atleast_1d(check_numbers(value, name))
