@@ -27,7 +27,6 @@ from iokr.kernels import RBF, Hamming, Linear, Mallows, order_ranks
 from iokr.losses import Huber
 from iokr.manifolds import Laplacian
 from iokr.metrics import rbf_loss, roc_auc_pairs
-from iokr.model_selection import cross_val_rank
 from iokr.solvers import ReducedRank
 
 rng = np.random.default_rng(0)
@@ -75,8 +74,6 @@ def test_folds(refuses):
         check_folds([], 12)
     [(train, test)] = check_folds([(np.arange(12) < 6, [-1])], 12)
     assert train.tolist() == [0, 1, 2, 3, 4, 5] and test.tolist() == [11]
-    with refuses(TypeError, "cv"):
-        cross_val_rank(IOKR(), X, Y, Y, cv=b"x")
 
 
 def test_unlabelled_inputs_of_another_library(refuses):

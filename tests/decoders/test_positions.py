@@ -1,6 +1,6 @@
 """The nearest of all sequences, beside trying them all.
 
-Tests of `iokr.decoders._search.viterbi`.
+Tests of `iokr.decoders.positions`.
 """
 
 from itertools import product

@@ -1,8 +1,8 @@
 """The answer of least expected loss, against exhaustive search.
 
 Tests of `iokr.decoders.risk`, `iokr.decoders.fgw`, and of `iokr.decoders._losses.base`,
-`iokr.decoders._losses.functions`, `iokr.decoders._losses.graphs`, `iokr.decoders._losses.label_sets`,
-`iokr.decoders._losses.rankings`, `iokr.decoders._losses.sequences`, `iokr.decoders._losses.trees`.
+`iokr.decoders._losses.objects`, `iokr.decoders._losses.objects`, `iokr.decoders._losses.label_sets`,
+`iokr.decoders._losses.rankings`, `iokr.decoders._losses.objects`, `iokr.decoders._losses.objects`.
 """
 
 from itertools import permutations, product

@@ -28,7 +28,7 @@ SOURCES = [
     "src/iokr/kernels/spectra_binned.py",
     "src/iokr/kernels/spectra_metadata.py",
     "src/iokr/kernels/subformulas.py",
-    "src/iokr/kernels/tanimoto_of.py",
+    "src/iokr/kernels/algebra.py",
     "src/iokr/manifolds",
     "src/iokr/model_selection/own.py",
     "src/iokr/operator_kernels",

@@ -1,6 +1,6 @@
 """Quantiles, expectiles and dead zones: what they minimise, and against an interior point.
 
-Tests of `iokr.losses.expectile` and `iokr.losses.insensitive`.
+Tests of `iokr.losses.pinball` and `iokr.losses.epsilon`.
 """
 
 import numpy as np

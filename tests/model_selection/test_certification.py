@@ -84,7 +84,7 @@ def test_nothing_left_out_is_no_gap():
     ("model", "words"),
     [
         (IOKR(K), "solution_.gap"),
-        (IOKR(Fourier(K, 10)), "no projection"),
+        (IOKR(Fourier(K, 10)), "not a projection"),
         (IOKR(Nystroem(K, 5), manifold=Given(0.1, np.eye(n))), "no manifold"),
     ],
 )

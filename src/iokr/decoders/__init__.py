@@ -7,11 +7,10 @@ from iokr._lazy import lazy_names
 if TYPE_CHECKING:
     from iokr.decoders.assignment import Assignment
     from iokr.decoders.barycenter import GraphBarycenter
-    from iokr.decoders.base import Decoder
+    from iokr.decoders.base import Decoder, Identity
     from iokr.decoders.candidates import Candidates
     from iokr.decoders.descent import FixedPoint
     from iokr.decoders.edits import GraphEdits
-    from iokr.decoders.identity import Identity
     from iokr.decoders.ngrams import NGramPath
     from iokr.decoders.positions import Positions
     from iokr.decoders.risk import MinimumRisk

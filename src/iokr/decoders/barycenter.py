@@ -11,7 +11,7 @@ from iokr._array import Array, to_numpy
 from iokr._component import Limits, component
 from iokr._validation.arguments import COUNT, FLAG, SHARE, either
 from iokr.data.objects import BadObject, as_objects, error_context, is_numeric, key
-from iokr.decoders._losses.graphs import GraphLoss
+from iokr.decoders._losses.objects import GraphLoss
 from iokr.decoders._search.transport import (
     Arrays,
     barycenter,

@@ -1,4 +1,4 @@
-"""F → Y: ŷ = argmin_y ‖h(x) − ψ(y)‖²."""
+"""F → Y: ŷ = argmin_y ‖h(x) − ψ(y)‖², and h(x) itself as the prediction."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from typing import Any, Protocol
 
 from iokr._array import Array
-from iokr._component import Component
+from iokr._component import Component, component
 from iokr.embeddings.base import Embedding
 from iokr.kernels.base import Kernel
 
-__all__ = ["Comparison", "Decoder"]
+__all__ = ["Comparison", "Decoder", "Identity"]
 
 
 class Comparison(Protocol):
@@ -63,3 +63,26 @@ class Decoder(Component, ABC):
     @abstractmethod
     def decode(self, H: Array, embedding: Embedding) -> Any:
         """An output per row of H."""
+
+
+@component
+class Identity(Decoder):
+    """ŷ = h(x), for vector outputs.
+
+    Examples
+    --------
+    >>> from iokr import IOKR
+    >>> from iokr.decoders import Identity
+    >>> IOKR(alpha=1e-8, decoder=Identity()).fit([[0.0], [1.0]], [1.0, 2.0]).predict([[1.0]]).round(3)
+    array([2.])
+    """
+
+    def fit(self, Y: Any, embedding: Embedding) -> Identity:
+        """Needs vector outputs."""
+        if not embedding.explicit:
+            raise ValueError("`Identity()` decodes vector outputs only; with an `output_kernel` use `Candidates()`.")
+        return self
+
+    def decode(self, H: Array, embedding: Embedding) -> Array:
+        """h(x), plus the mean that a centred embedding subtracts."""
+        return embedding.vectors(H)

@@ -10,14 +10,14 @@ import numpy as np
 
 from iokr._array import Array, asarray_like, is_sparse, to_numpy
 from iokr._component import component
+from iokr.data.edits import coded, edit_matrix, hashable_sequences
 from iokr.data.objects import distinct, error_context, take
+from iokr.data.tree_edits import coded_trees, tree_edit_matrix
+from iokr.data.trees import keyed_trees
 from iokr.decoders._losses.base import PairLoss
-from iokr.decoders._losses.functions import FunctionLoss
-from iokr.decoders._losses.graphs import GraphLoss
 from iokr.decoders._losses.label_sets import LabelSetF1, hamming_loss
+from iokr.decoders._losses.objects import EditLoss, FunctionLoss, GraphLoss
 from iokr.decoders._losses.rankings import KendallLoss, SpearmanLoss
-from iokr.decoders._losses.sequences import EditLoss
-from iokr.decoders._losses.trees import TreeEditLoss
 from iokr.decoders.base import Decoder
 from iokr.decoders.candidates import rank_shared
 from iokr.embeddings.base import Embedding
@@ -30,9 +30,9 @@ _NAMED: dict[str, Callable[[Any], PairLoss]] = {
     "f1": lambda Y: LabelSetF1(),
     "kendall": lambda Y: KendallLoss(),
     "spearman": lambda Y: SpearmanLoss(),
-    "edit": lambda Y: EditLoss(),
+    "edit": lambda Y: EditLoss(hashable_sequences, coded, edit_matrix),
     "fgw": lambda Y: GraphLoss(),
-    "tree": lambda Y: TreeEditLoss(),
+    "tree": lambda Y: EditLoss(keyed_trees, coded_trees, tree_edit_matrix),
 }
 _METRICS = {  # names of functions of iokr.metrics
     "hamming": "hamming",

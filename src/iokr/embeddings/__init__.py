@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from iokr.embeddings.explicit import Explicit
     from iokr.embeddings.identity import Identity
     from iokr.embeddings.implicit import Implicit
-    from iokr.embeddings.nystroem import Nystroem
-    from iokr.embeddings.sketch import Sketch
+    from iokr.embeddings.nystroem import Nystroem, Sketch
 
 __all__ = [
     "Basis",

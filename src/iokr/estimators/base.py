@@ -19,9 +19,8 @@ from iokr.data.candidates import CandidateSets, flatten_sets, shared_sequence
 from iokr.data.chunks import is_lazy
 from iokr.data.frames import as_frame
 from iokr.data.objects import is_numeric, keys, n_objects, take
-from iokr.decoders.base import Decoder
+from iokr.decoders.base import Decoder, Identity
 from iokr.decoders.candidates import Candidates, compare_sets, rank_sets, rank_shared
-from iokr.decoders.identity import Identity
 from iokr.embeddings.base import Embedding
 from iokr.embeddings.eigen import Eigen
 from iokr.estimators.inputs import is_pairwise

@@ -5,20 +5,18 @@ from typing import TYPE_CHECKING
 from iokr._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from iokr.kernels.algebra import Centered, Mean, Normalized
+    from iokr.kernels.algebra import Centered, GaussianOf, Mean, Normalized, TanimotoOf
     from iokr.kernels.alignment import Aligned
     from iokr.kernels.ard import ARD
     from iokr.kernels.base import FeatureKernel, Kernel, PairwiseKernel, Product, Scaled, Sum
     from iokr.kernels.curves import L2, Periodic, Pointwise, Warped
     from iokr.kernels.features import Columns, EmpiricalMap, Features
     from iokr.kernels.fourier import Fourier
-    from iokr.kernels.gaussian_of import GaussianOf
     from iokr.kernels.generic import Delta, FromFunction
     from iokr.kernels.nodes import Diffusion, NodeKernel, RegularizedLaplacian
-    from iokr.kernels.nystroem import Nystroem
+    from iokr.kernels.nystroem import Nystroem, Sketch
     from iokr.kernels.pairs import CartesianPair, MetricPair, MixedPair, PairKernel, TensorPair
     from iokr.kernels.precomputed import Precomputed
-    from iokr.kernels.sketch import Sketch
     from iokr.kernels.spectra import ProbabilityProduct
     from iokr.kernels.spectra_binned import CosineBinned
     from iokr.kernels.spectra_metadata import Categories, CollisionEnergy, Formula, Mass
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
     from iokr.kernels.structured.subsequences import Subsequence
     from iokr.kernels.structured.trees import Subtree
     from iokr.kernels.subformulas import Subformulas
-    from iokr.kernels.tanimoto_of import TanimotoOf
     from iokr.kernels.vectors import RBF, Cosine, Laplacian, Linear, Polynomial
 
 __all__ = [

@@ -1,9 +1,12 @@
-"""Means of kernels, normalised and centred kernels; sums, products and multiples are in `base.py`."""
+"""Kernels of other kernels: means, normalised and centred ones, Gaussian and Tanimoto in their features.
+
+Sums, products and multiples are in `base.py`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -20,12 +23,13 @@ from iokr._array import (
     take_rows,
     unwarned,
 )
-from iokr._component import component
-from iokr._validation.arguments import check_computed
+from iokr._component import Limits, component
+from iokr._validation.arguments import POSITIVE, check_computed
 from iokr.data.objects import Parts
 from iokr.kernels.base import CompositeKernel, FeatureKernel, Kernel, WrappedKernel, check_part
 
-__all__ = ["Centered", "Mean", "Normalized", "SeveralKernels"]
+__all__ = ["Centered", "GaussianOf", "Mean", "Normalized", "SeveralKernels", "TanimotoOf"]
+
 
 _PANEL = 1 << 22  # entries of the Gram matrix that are evaluated at a time for its means
 
@@ -191,3 +195,83 @@ def _about(R: Any, parts: tuple[Array, ...]) -> Array:
     for part in parts:
         R = R - asarray_like(part, R)[None, :]
     return R
+
+
+@component
+class GaussianOf(WrappedKernel):
+    """k(x, z) = exp(−γ ‖φ(x) − φ(z)‖²) = exp(−γ (base(x, x) + base(z, z) − 2 base(x, z))), φ the features of `base`.
+
+    `GaussianOf(Linear(), gamma)` is `RBF(gamma)`; for a normalised base such as `Tanimoto()` it is exp(−2γ(1 − base)).
+
+    Parameters
+    ----------
+    base : Kernel
+    gamma : float, default=1.0
+        Larger is more local.
+
+    Examples
+    --------
+    >>> from iokr.kernels import GaussianOf, Tanimoto
+    >>> GaussianOf(Tanimoto(), gamma=1.0)([[1, 1, 0]], [[1, 0, 1], [1, 1, 0]]).round(4)
+    array([[0.2636, 1.    ]])
+    """
+
+    gamma: float = 1.0
+
+    limits: ClassVar[Limits] = {"gamma": POSITIVE}
+
+    def represent(self, X: Any) -> Parts:
+        """The base's representation and base(x, x)."""
+        R = self.base_.represent(X)
+        return Parts(R, check_computed(self.base_.diag(R), room=4.0))
+
+    def block(self, R: Parts, S: Parts) -> Array:
+        X, x_squares = R
+        Z, z_squares = S
+        with unwarned():
+            squares = x_squares[:, None] + z_squares[None, :] - 2 * self.base_.block(X, Z)
+            xp = array_namespace(squares)
+            return xp.exp(-self.gamma * xp.clip(squares, min=0.0))
+
+    def diag(self, R: Parts) -> Array:
+        """Ones."""
+        return array_namespace(R.parts[1]).ones_like(R.parts[1])
+
+
+@component
+class TanimotoOf(WrappedKernel):
+    """k(x, z) = b(x, z) / (b(x, x) + b(z, z) − b(x, z)) for a kernel b: the Tanimoto kernel in its features; 0/0 is 1.
+
+    For features 0 and 1, as of `Paths(6)`, it is the number of shared features divided by the number of features of
+    either. It is positive semi-definite for every b, as a sum Σ_t b(x, z)ᵗ / (b(x, x) + b(z, z))ᵗ of products of
+    kernels. For vectors, `Tanimoto()` is `TanimotoOf(Linear())`.
+
+    Parameters
+    ----------
+    base : Kernel
+
+    Examples
+    --------
+    >>> from iokr.kernels import Spectrum, TanimotoOf
+    >>> TanimotoOf(Spectrum(1))(["abc"], ["abd", "abc"])
+    array([[0.5, 1. ]])
+    """
+
+    def represent(self, X: Any) -> Parts:
+        """The representation by the base kernel, and b(x, x)."""
+        R = self.base_.represent(X)
+        return Parts(R, check_computed(self.base_.diag(R), room=4.0))
+
+    def block(self, R: Parts, S: Parts) -> Array:
+        X, x_squares = R
+        Z, z_squares = S
+        both = self.base_.block(X, Z)
+        either = x_squares[:, None] + z_squares[None, :] - both
+        xp = array_namespace(both)
+        empty = either <= 0
+        one = xp.ones_like(both)
+        return xp.where(empty, one, both / xp.where(empty, one, either))
+
+    def diag(self, R: Parts) -> Array:
+        """Ones."""
+        return array_namespace(R.parts[1]).ones_like(R.parts[1])

@@ -6,12 +6,10 @@ from iokr._lazy import lazy_names
 
 if TYPE_CHECKING:
     from iokr.losses.base import Loss
-    from iokr.losses.epsilon import EpsilonInsensitive, EpsilonSquare
-    from iokr.losses.expectile import Expectile
+    from iokr.losses.epsilon import EpsilonInsensitive, EpsilonSquare, Insensitive
     from iokr.losses.huber import Huber
-    from iokr.losses.insensitive import Insensitive
     from iokr.losses.margin import MaxMargin
-    from iokr.losses.pinball import BoxLoss, Pinball
+    from iokr.losses.pinball import BoxLoss, Expectile, Pinball
     from iokr.losses.radial import RadialLoss
     from iokr.losses.square import Square
 

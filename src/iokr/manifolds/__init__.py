@@ -5,10 +5,8 @@ from typing import TYPE_CHECKING
 from iokr._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from iokr.manifolds.base import Manifold
-    from iokr.manifolds.given import Given
-    from iokr.manifolds.heat import Heat
-    from iokr.manifolds.laplacian import IteratedLaplacian, Laplacian
+    from iokr.manifolds.base import Given, Manifold
+    from iokr.manifolds.laplacian import Heat, IteratedLaplacian, Laplacian
 
 __all__ = ["Given", "Heat", "IteratedLaplacian", "Laplacian", "Manifold"]
 

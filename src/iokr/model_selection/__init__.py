@@ -7,8 +7,7 @@ from iokr._lazy import lazy_names
 if TYPE_CHECKING:
     from iokr.model_selection.certification import certify, select_rank
     from iokr.model_selection.links import cross_validate_links
-    from iokr.model_selection.network import Network
-    from iokr.model_selection.nodes import NodeKFold, TooFewLinks
+    from iokr.model_selection.nodes import Network, NodeKFold, TooFewLinks
     from iokr.model_selection.own import scores_without_own
     from iokr.model_selection.ranks import cross_val_rank
     from iokr.model_selection.tuning import tune

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from iokr.apps.report import CLASSES, MUTED, Figure, Spread, plot
 from iokr.apps.report.figures import Canvas
-from iokr.manifolds.heat import Heat
+from iokr.manifolds.laplacian import Heat
 from iokr_lab.links.protocol import MEASURES, Matrix
 from iokr_lab.lookup import Lookup
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from iokr.apps.report import Report, Spread, Table
 from iokr.data.objects import distinct
 from iokr.estimators.regression.cv import IOKRCV
-from iokr.kernels.gaussian_of import GaussianOf
+from iokr.kernels.algebra import GaussianOf
 from iokr.kernels.precomputed import Precomputed
 from iokr.kernels.structured.sets import Tanimoto
 from iokr.model_selection.own import scores_without_own

@@ -18,10 +18,10 @@ from iokr.datasets.home import DataNotFound
 from iokr.embeddings.identity import Identity
 from iokr.estimators.multitask.cv import MultiTaskCV
 from iokr.estimators.multitask.operators import TaskProblem, task_operator, task_similarity
+from iokr.kernels.algebra import TanimotoOf
 from iokr.kernels.precomputed import Precomputed
 from iokr.kernels.structured.paths import Paths
 from iokr.kernels.structured.sets import Tanimoto
-from iokr.kernels.tanimoto_of import TanimotoOf
 from iokr.losses.square import Square
 from iokr.manifolds.laplacian import IteratedLaplacian
 from iokr.problem import Problem

@@ -13,7 +13,7 @@ from iokr._array import Array, array_namespace, asarray_like, eye_like, is_array
 from iokr._validation.arguments import check_choice, check_groups, check_integer, check_same_length, check_weight
 from iokr.data.curves import check_points, quadrature_weights, read_curves
 from iokr.data.frames import as_frame, frame_of
-from iokr.decoders.identity import Identity
+from iokr.decoders.base import Identity
 from iokr.embeddings.basis import Basis
 from iokr.embeddings.curves import Curves
 from iokr.estimators.functional.operator import CurveOperator

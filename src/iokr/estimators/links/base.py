@@ -26,7 +26,7 @@ from iokr.estimators.links.ranking import best_pairs, f1_threshold, fit_logistic
 from iokr.kernels.base import Kernel
 from iokr.kernels.nodes import check_graph
 from iokr.metrics.pairs import roc_auc_pairs
-from iokr.model_selection.network import Network as CutNetwork
+from iokr.model_selection.nodes import Network as CutNetwork
 from iokr.model_selection.nodes import NodeKFold, TooFewLinks
 from iokr.operator_kernels.base import OperatorKernel
 

@@ -14,7 +14,7 @@ from iokr._array import Array, asarray_like, gemm, is_array, take_rows, to_numpy
 from iokr._component import Limits, component
 from iokr._validation.arguments import one_of
 from iokr.data.objects import take
-from iokr.decoders.identity import Identity
+from iokr.decoders.base import Identity
 from iokr.estimators.areas import AREAS, SCORINGS, AreaRule, areas_by_name
 from iokr.estimators.links.evaluate import LinkFold, LinkGrid, check_link_grid, leave_nodes_out, on_node_folds
 from iokr.estimators.links.network import LinkData, Network, fit_output_kernel

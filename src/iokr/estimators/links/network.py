@@ -16,7 +16,7 @@ from iokr.data.objects import error_context, n_objects, take
 from iokr.kernels.algebra import Normalized
 from iokr.kernels.base import Kernel, check_gram
 from iokr.kernels.nodes import Diffusion, NodeKernel, check_graph
-from iokr.model_selection.network import Network as CutNetwork
+from iokr.model_selection.nodes import Network as CutNetwork
 from iokr.model_selection.nodes import check_labeled
 
 __all__ = ["LinkData", "Network", "check_names", "check_network", "fit_output_kernel", "graph_matrix", "node_names"]
