@@ -1,6 +1,6 @@
 """A float32 factor gives the float64 answer, or the fit goes over to float64 and says so.
 
-Tests of `iokr.solvers.iterative.krylov`.
+Tests of `iokr.solvers.iterative.symmetric`.
 """
 
 import numpy as np

@@ -28,14 +28,8 @@ from iokr.solvers._routes import preconditioned_bytes
 from iokr.solvers.base import Solver, join_columns, take_columns
 from iokr.solvers.closed_form.symmetric_system import Geometry
 from iokr.solvers.iterative.certificate import sharpened
-from iokr.solvers.iterative.krylov import (
-    Map,
-    conjugate_gradients,
-    refuses_symmetric,
-    relative_gap,
-    relative_residual,
-    solve_columns,
-)
+from iokr.solvers.iterative.krylov import Map, conjugate_gradients
+from iokr.solvers.iterative.symmetric import refuses_symmetric, relative_gap, relative_residual, solve_columns
 from iokr.solvers.pairs.ridge import PairRidge
 
 __all__ = ["ConjugateGradient"]

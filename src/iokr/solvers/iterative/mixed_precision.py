@@ -17,7 +17,7 @@ from iokr.solvers._routes import mixed_bytes
 from iokr.solvers.base import Solver, join_columns, take_columns
 from iokr.solvers.closed_form.cholesky import Cholesky
 from iokr.solvers.closed_form.symmetric_system import Geometry
-from iokr.solvers.iterative.krylov import refuses_symmetric, relative_gap, relative_residual, solve_columns
+from iokr.solvers.iterative.symmetric import refuses_symmetric, relative_gap, relative_residual, solve_columns
 
 __all__ = ["MixedPrecision"]
 
