@@ -19,13 +19,13 @@ endif
 # The tests run JOBS processes side by side, so each of them keeps to one BLAS thread.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m pytest
 
-.PHONY: help demo test attack slow kills layers house numeric doctest lint format types docs sdist clean
+.PHONY: help demo test attack slow kills layers house numeric doctest lint format types docs wheels sdist clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make demo      reconstruct a network from a tenth of its nodes; writes iokr-demo/report.html'
 	@echo 'make test      the test suite with a part of the sweeps over inputs; SWEEP=all for all of them'
-	@echo 'make attack    odd inputs against every public callable, 12 000 cases: tests/attack; PART=2/6 for another part'
+	@echo 'make attack    odd inputs against every public callable, 3000 cases: tests/attack; PART=2/6 for another part'
 	@echo 'make slow      the tests marked slow'
 	@echo 'make kills     kill commands 200 times, at any moment: results stay whole (tools/kills.py)'
 	@echo 'make layers    imports go downwards only, and the package is quick to import'
@@ -36,6 +36,7 @@ help:
 	@echo 'make format    ruff: rewrite what `make lint` would reject'
 	@echo 'make types     mypy, strict'
 	@echo 'make docs      the documentation, to docs/_build/html'
+	@echo 'make wheels    the wheels of both distributions, with their declared dependencies and nothing else'
 	@echo 'make sdist     the source distribution, built, unpacked and tested'
 	@echo 'make clean     remove .venv, caches and what the commands wrote'
 
@@ -79,6 +80,9 @@ types: $(STAMP)/dev
 
 docs: $(STAMP)/dev
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+
+wheels: $(STAMP)/test
+	$(PYTEST) -m '' tests/test_publishing.py
 
 sdist: $(STAMP)/dev
 	$(BIN)/python tools/sdist.py

@@ -11,7 +11,7 @@ import runpy
 import sys
 from pathlib import Path
 
-CASES = 12_000
+CASES = 3_000
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
