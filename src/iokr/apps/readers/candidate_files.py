@@ -153,7 +153,8 @@ def _json_sets(path: Path, spectra: SpectraFiles) -> dict[str, list[Candidate]]:
         content = json.loads(text.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path.name} is not JSON: {error}") from None
-    if not isinstance(content, Mapping) or not all(map(_is_list_of_texts, content.values())):
+    lists = list(content.values()) if isinstance(content, dict) else [None]
+    if not all(isinstance(texts, list) and all(isinstance(text, str) for text in texts) for texts in lists):
         raise ValueError(
             f"{path.name}: expected an object of lists of SMILES, one list for each id or SMILES of a query."
         )
@@ -167,7 +168,3 @@ def _json_sets(path: Path, spectra: SpectraFiles) -> dict[str, list[Candidate]]:
         names = [key] if key in ids else by_smiles.get(key, [key])
         sets |= dict.fromkeys(names, candidates)
     return sets
-
-
-def _is_list_of_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)

@@ -65,7 +65,7 @@ def read_structures(library: SpectraFiles, known: KnownMolecules | None = None) 
     """
     check_spectra(library, "library")
     known = KnownMolecules() if known is None else known
-    structures = [str(_structure(metadata) or "") for metadata in library.spectra.metadata]
+    structures = [str(one.get("smiles") or one.get("inchi") or "") for one in library.spectra.metadata]
     known.read(text for text in structures if text)
     molecules: list[Molecule] = []
     rows: list[int] = []
@@ -93,10 +93,6 @@ def read_structures(library: SpectraFiles, known: KnownMolecules | None = None) 
         rejections=tuple(rejections),
     )
     return kept, molecules
-
-
-def _structure(metadata: Mapping[str, Any]) -> Any:
-    return metadata.get("smiles") or metadata.get("inchi")
 
 
 def _warnings(

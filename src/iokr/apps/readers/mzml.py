@@ -15,7 +15,6 @@ from typing import Any
 from xml.etree.ElementTree import Element, ParseError, iterparse
 
 import numpy as np
-from numpy.typing import NDArray
 
 from iokr.apps.readers.bounded import open_binary
 from iokr.apps.readers.formats import check_file
@@ -44,14 +43,13 @@ _MAX_LENGTH = 100_000_000  # entries of an array
 
 def read_mzml(source: TextFile) -> Iterator[RawSpectrum]:
     """Every spectrum, with its number as `line`; arrays compressed otherwise than by zlib are its problem."""
-    path = source.path
-    check_file(path)
+    check_file(source.path)
     groups: dict[str, Parameters] = {}
     number = 0
     try:
-        with open_binary(path) as file:
+        with open_binary(source.path) as file:
             for _, element in iterparse(file):
-                tag = _tag(element)
+                tag = element.tag.rpartition("}")[2]
                 if tag == "referenceableParamGroup":
                     groups[element.get("id", "")] = _parameters(element, {})
                 elif tag == "spectrum":
@@ -60,30 +58,24 @@ def read_mzml(source: TextFile) -> Iterator[RawSpectrum]:
                 if tag in ("spectrum", "chromatogram"):
                     element.clear()
     except (ParseError, EOFError, zlib.error) as error:
-        raise ValueError(f"{path.name} is not an mzML file, or is damaged: {error}.") from error
+        raise ValueError(f"{source.path.name} is not an mzML file, or is damaged: {error}.") from error
 
 
 def _spectrum(element: Element, number: int, groups: dict[str, Parameters]) -> RawSpectrum:
     spectrum = RawSpectrum(number, metadata=_metadata(element, number, groups))
     try:
-        arrays = dict(_array(part, element, groups) for part in _inside(element, "binaryDataArray"))
-        mz = arrays.get(_MZ, [])
-        intensity = arrays.get(_INTENSITY, [])
-        if len(mz) != len(intensity):
-            raise ValueError(f"{len(mz)} m/z and {len(intensity)} intensities")
+        arrays = dict(_array(part, element, groups) for part in element.iterfind(".//{*}binaryDataArray"))
+        spectrum.set_peaks(arrays.get(_MZ, []), arrays.get(_INTENSITY, []))
     except (ValueError, zlib.error, binascii.Error) as error:
         spectrum.problem = ("peaks not numeric", str(error))
-        return spectrum
-    spectrum.mz = mz
-    spectrum.intensity = intensity
     return spectrum
 
 
 def _metadata(element: Element, number: int, groups: dict[str, Parameters]) -> dict[str, Any]:
     """What the file states about a spectrum, entries without a value left out."""
     parameters = _parameters(element, groups)
-    ion = _first_parameters(element, "selectedIon", groups)
-    activation = _first_parameters(element, "activation", groups)
+    ion = _parameters(element.find(".//{*}selectedIon"), groups)
+    activation = _parameters(element.find(".//{*}activation"), groups)
     native_id = element.get("id", "")
     scan = _SCAN.search(native_id)
     name = scan.group(1) if scan else parameters.get(_TITLE) or native_id or str(number)
@@ -116,45 +108,21 @@ def _array(part: Element, spectrum: Element, groups: dict[str, Parameters]) -> t
     length = int(part.get("arrayLength") or spectrum.get("defaultArrayLength") or 0)
     if not 0 <= length <= _MAX_LENGTH:
         raise ValueError(f"an array of length {length}")
-    text = "".join(text for binary in _inside(part, "binary") for text in binary.itertext())
-    return quantity, _decoded(text, dtype, length, _ZLIB in parameters).tolist()
-
-
-def _decoded(text: str, dtype: np.dtype[Any], length: int, compressed: bool) -> NDArray[np.float64]:
-    """An array from base64."""
+    text = part.findtext("{*}binary", "")
     raw = base64.b64decode("".join(text.split()), validate=True)
     size = length * dtype.itemsize
-    if compressed and raw:
+    if _ZLIB in parameters and raw:
         raw = zlib.decompressobj().decompress(raw, size + 1)
     if len(raw) != size:
         raise ValueError(f"an array of {len(raw)} bytes, but its stated length is {length} numbers")
-    return np.frombuffer(raw, dtype=dtype).astype(np.float64)
+    return quantity, np.frombuffer(raw, dtype=dtype).astype(np.float64).tolist()
 
 
-# ----------------------------------------------------------------------------------------------------------------- XML
-
-
-def _tag(element: Element) -> str:
-    """The name of an element without its namespace."""
-    return element.tag.rpartition("}")[2]
-
-
-def _inside(element: Element, tag: str) -> list[Element]:
-    return [child for child in element.iter() if _tag(child) == tag]
-
-
-def _parameters(element: Element, groups: dict[str, Parameters]) -> Parameters:
-    """The parameters of an element, including those of the groups it refers to."""
+def _parameters(element: Element | None, groups: dict[str, Parameters]) -> Parameters:
+    """The parameters of an element, including those of the groups it refers to; none without an element."""
     found: Parameters = {}
-    for child in element:
-        if _tag(child) == "referenceableParamGroupRef":
-            found |= groups.get(child.get("ref", ""), {})
-        elif _tag(child) == "cvParam":
-            found[child.get("accession", "")] = child.get("value", "")
-    return found
-
-
-def _first_parameters(element: Element, tag: str, groups: dict[str, Parameters]) -> Parameters:
-    """The parameters of the first element of this name."""
-    elements = _inside(element, tag)
-    return _parameters(elements[0], groups) if elements else {}
+    if element is None:
+        return found
+    for reference in element.iterfind("{*}referenceableParamGroupRef"):
+        found |= groups.get(reference.get("ref", ""), {})
+    return found | {child.get("accession", ""): child.get("value", "") for child in element.iterfind("{*}cvParam")}

@@ -157,7 +157,12 @@ def read_network(
     found = read_kernels(kernels, ids=ids) if kernels else read_views(tables, ids=ids, missing=missing, layout=layout)
     at = {name: i for i, name in enumerate(found.ids.tolist())}
     table = read_edges(edges, known=at.keys(), **(columns or {}))
-    _check_header(table, at)
+    if table.head and table.columns and all(name in at for name in table.head):
+        first = " ".join((*table.head, *table.columns))
+        raise ValueError(
+            f"{table.name}: the first row, {first!r:.60}, names two nodes, but {table.columns[0]!r:.20} is not a "
+            "weight; correct the weight, or rename the header."
+        )
     by_position = table.numbered and not found.numbered and not any(name in at for name in set(table.text.flat))
     if by_position or found.numbered:
         _check_from_zero(table, found)
@@ -166,7 +171,13 @@ def read_network(
     if not links:
         raise ValueError(_why_no_links(table, ends, found, rejections))
     chosen, not_chosen = _labeled(labeled, links, at)
-    outside = _outside(table, links, set(chosen.tolist()), found)
+    names = found.ids.tolist()
+    is_chosen = np.isin(np.arange(len(at)), chosen)
+    outside = [
+        rejected(table, row, "edge", names[i], names[j], "a node that is not labelled", "not learned from")
+        for (i, j), (_, row) in links.items()
+        if not (is_chosen[i] and is_chosen[j])
+    ]
     if len(outside) == len(links):
         raise ValueError(f"{table.name}: no link joins two labelled nodes.")
     weights = np.array([weight for weight, _ in links.values()])
@@ -179,16 +190,6 @@ def read_network(
         by_position,
         (*found.notes, *table.notes, *_bipartite_note(table, ends, at)),
     )
-
-
-def _check_header(table: FileTable, at: Collection[str]) -> None:
-    """Raise where the header of an edge list names two nodes: it may be a link with a word for its weight."""
-    if table.head and table.columns and all(name in at for name in table.head):
-        first = " ".join((*table.head, *table.columns))
-        raise ValueError(
-            f"{table.name}: the first row, {first!r:.60}, names two nodes, but {table.columns[0]!r:.20} is not a "
-            "weight; correct the weight, or rename the header."
-        )
 
 
 def _bipartite_note(table: FileTable, ends: NDArray[np.str_], at: Collection[str]) -> tuple[str, ...]:
@@ -232,7 +233,8 @@ def links_between(
     With two kinds of nodes, the first `n_rows` are of one kind, and links within a kind are rejected.
     """
     weights = _weights(table)
-    unknown = _UnknownNodes(at, rejected_nodes)
+    left_out = {r.source for r in rejected_nodes if r.action == "left out"}
+    similar = {alike(name): name for name in at}
     first_rows: dict[tuple[str, str], int] = {}
     links: Links = {}
     rejections = []
@@ -248,11 +250,15 @@ def links_between(
             reason, detail = _duplicate(table, ends, weights, first_rows[pair], i)
             action = "counted once"
         elif source not in at or target not in at:
-            if i == 0 and unknown.is_header(source, target, table):
+            unknown = [end for end in (source, target) if end not in at]
+            if i == 0 and len(unknown) == 2 and _is_header(table, at, left_out):
                 reason = "names no node"
                 action = "taken for a header"
             else:
-                reason, detail = unknown.reason(source, target)
+                reason = "a node that was left out" if left_out.issuperset(unknown) else "unknown node"
+                detail = ", ".join(unknown)
+                known = [similar[alike(end)] for end in unknown if alike(end) in similar]
+                detail += f"; {', '.join(known)} is a node" if known else ""
         elif n_rows is not None and (at[source] < n_rows) == (at[target] < n_rows):
             reason = "two nodes of one kind"
         elif weights[i] == 0:
@@ -294,28 +300,10 @@ def _duplicate(
     return reason, f"as in {earlier}"
 
 
-class _UnknownNodes:
-    """Why an end of a link is not a known node."""
-
-    def __init__(self, at: Mapping[str, int], rejected_nodes: Iterable[Rejection]) -> None:
-        self._at = at
-        self._left_out = {r.source for r in rejected_nodes if r.action == "left out"}
-        self._similar = {alike(name): name for name in at}
-
-    def is_header(self, source: str, target: str, table: FileTable) -> bool:
-        """Whether the first row may be a header: neither word is a node, or occurs in a later row."""
-        if table.head or source in self._at or target in self._at:
-            return False
-        return not {source, target} & {*table.text[1:].flat, *self._left_out}
-
-    def reason(self, source: str, target: str) -> tuple[str, str]:
-        """(reason, detail)."""
-        unknown = [end for end in (source, target) if end not in self._at]
-        detail = ", ".join(unknown)
-        similar = [self._similar[alike(end)] for end in unknown if alike(end) in self._similar]
-        if similar:
-            detail += f"; {', '.join(similar)} is a node"
-        return "a node that was left out" if self._left_out.issuperset(unknown) else "unknown node", detail
+def _is_header(table: FileTable, at: Mapping[str, int], left_out: Collection[str]) -> bool:
+    """Whether the first row may be a header: neither word is a node, or occurs in a later row."""
+    first = set(table.text[0].tolist())
+    return not table.head and first.isdisjoint(at) and first.isdisjoint((*table.text[1:].flat, *left_out))
 
 
 def _why_no_links(table: FileTable, ends: NDArray[np.str_], nodes: Nodes, rejections: Iterable[Rejection]) -> str:
@@ -339,7 +327,7 @@ def _why_no_links(table: FileTable, ends: NDArray[np.str_], nodes: Nodes, reject
     stranger = str(next(end for end in ends.flat if end and end not in known))
     near = next((name for name in nodes.ids.tolist() if alike(name) == alike(stranger)), None)
     example = str(nodes.ids[0]) if near is None else near
-    difference = "" if near is None else _difference(stranger, near)
+    difference = "" if near is None else "; they differ in case or in the encoding of letters, and are compared exactly"
     return (
         f"{table.name}: none of its {n} rows joins two known nodes; it names nodes like {stranger!r}, `nodes` names "
         f"nodes like {example!r}{difference}."
@@ -349,19 +337,6 @@ def _why_no_links(table: FileTable, ends: NDArray[np.str_], nodes: Nodes, reject
 def alike(name: str) -> str:
     """An id without differences of case and of encoding."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-
-
-def _difference(stranger: str, near: str) -> str:
-    """How two names that look the same differ."""
-    one = unicodedata.normalize("NFC", stranger)
-    other = unicodedata.normalize("NFC", near)
-    if one == other:
-        how = "in the encoding of letters with marks, Unicode's forms NFC and NFD"
-    elif one.lower() == other.lower():
-        how = "in case"
-    else:
-        how = "in forms of letters, such as ﬁ and fi"
-    return f"; they differ {how}, and ids are compared exactly"
 
 
 # ------------------------------------------------------------------------------------------------------ labelled nodes
@@ -389,13 +364,3 @@ def _labeled(
         first = str(table.text[0, 0])
         raise ValueError(f"{table.name}: none of its {len(table.text)} ids is a node; it begins with {first!r}.")
     return np.array(sorted(chosen)), rejections
-
-
-def _outside(table: FileTable, links: Links, chosen: set[int], nodes: Nodes) -> list[Rejection]:
-    """The links with a node that is not labelled: known, but not in the training set."""
-    ids = nodes.ids.tolist()
-    return [
-        rejected(table, row, "edge", ids[i], ids[j], "a node that is not labelled", "not learned from")
-        for (i, j), (_, row) in links.items()
-        if i not in chosen or j not in chosen
-    ]

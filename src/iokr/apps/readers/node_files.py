@@ -270,38 +270,37 @@ def read_kernels(paths: Sequence[Path | str | Cells], *, ids: Path | str | Cells
     >>> nodes.ids.tolist(), nodes.kernels["k"].tolist()
     (['a', 'b'], [[2.0, 1.0], [1.0, 2.0]])
     """
+    import pandas as pd
+
     if not paths:
         raise ValueError("`paths` must name at least one file.")
     tables = [_with_ids(read_table(path), ids) for path in paths]
     matrices = [_kernel_matrix(table) for table in tables]
-    positions = [{name: i for i, name in enumerate(table.text[:, 0].tolist())} for table in tables]
-    common = [name for name in positions[0] if all(name in at for at in positions)]
-    if not common:
+    indices = [pd.Index(table.text[:, 0]) for table in tables]
+    common = indices[0][np.all([index.get_indexer(indices[0]) >= 0 for index in indices], axis=0)]
+    if not len(common):
         raise ValueError(f"{' and '.join(table.name for table in tables)} have no id in common.")
     kernels: dict[str, NDArray[np.float64]] = {}
-    for table, K, at in zip(tables, matrices, positions, strict=True):
-        rows = np.array([at[name] for name in common])
-        kernels[_unique_name(table.name, kernels)] = K[np.ix_(rows, rows)]
+    rejections: dict[str, Rejection] = {}
+    for table, K, index in zip(tables, matrices, indices, strict=True):
+        rows = index.get_indexer(common)
+        part = table.name.rpartition(":")[2] if ".npz:" in table.name else table.name
+        short = Path(part).name.split(".")[0]  # the array, or the file without its suffix
+        kernels[table.name if short in kernels else short] = K[np.ix_(rows, rows)]
+        for i, name in enumerate(index):
+            lacking = [other.name for other, known in zip(tables, indices, strict=True) if name not in known]
+            if lacking and name not in rejections:
+                detail = f"not in {lacking[0]}"
+                rejections[name] = rejected(table, i, "node", name, "", "not in every file", "left out", detail)
     return Nodes(
-        np.array(common),
+        np.array(common, dtype=str),
         None,
         kernels=kernels,
-        rejections=tuple(_not_in_every_file(tables, positions)),
+        rejections=tuple(rejections.values()),
         origin=tables[0].text[:, 0],
         numbered=tables[0].numbered,
         comments=sum(table.comments for table in tables),
     )
-
-
-def _not_in_every_file(tables: Sequence[FileTable], positions: Sequence[Mapping[str, int]]) -> list[Rejection]:
-    rejections: dict[str, Rejection] = {}
-    for table, at in zip(tables, positions, strict=True):
-        for name, i in at.items():
-            lacking = [other.name for other, known in zip(tables, positions, strict=True) if name not in known]
-            if lacking and name not in rejections:
-                detail = f"not in {lacking[0]}"
-                rejections[name] = rejected(table, i, "node", name, "", "not in every file", "left out", detail)
-    return list(rejections.values())
 
 
 def _kernel_matrix(table: FileTable) -> NDArray[np.float64]:
@@ -341,10 +340,3 @@ def _check_kernel(table: FileTable, K: NDArray[np.float64], names: Sequence[str]
         raise ValueError(
             f"{table.at(i)}: a kernel must be symmetric, but k({a}, {b}) = {K[i, j]:g} and k({b}, {a}) = {K[j, i]:g}."
         )
-
-
-def _unique_name(path: str, taken: Mapping[str, object]) -> str:
-    """A short name for the kernel of a file: the array, or the file without its suffix; the whole path if taken."""
-    part = path.rpartition(":")[2] if ".npz:" in path else path
-    short = Path(part).name.split(".")[0]
-    return path if short in taken else short

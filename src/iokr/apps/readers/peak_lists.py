@@ -73,6 +73,13 @@ class RawSpectrum:
                 return str(ids[key])
         return str(self.metadata.get("name") or number)
 
+    def set_peaks(self, mz: list[float], intensity: list[float]) -> None:
+        """Store all peaks."""
+        if len(mz) != len(intensity):
+            raise ValueError(f"{len(mz)} m/z and {len(intensity)} intensities")
+        self.mz = mz
+        self.intensity = intensity
+
     def add_peak(self, line: int, text: str) -> None:
         """Append a peak: two numbers, and anything after them."""
         parts = [part for part in _SEPARATORS.split(text) if part]
@@ -151,7 +158,9 @@ def read_msp(text: TextFile) -> Iterator[RawSpectrum]:
             for peak in _QUOTED.sub("", line).split(";"):
                 _add_peaks(current, number, peak)
         elif key in _PEAK_COUNTS:
-            n_peaks = _peak_count(current, number, value)
+            n_peaks = int(value) if value.strip().isdecimal() else 0
+            if not value.strip().isdecimal():
+                current.problem = ("peaks not numeric", f"line {number}: Num Peaks is {value.strip()!r:.40}")
         elif key in ("comments", "comment"):
             for inner, content in _PAIRS.findall(value):
                 current.set(inner, content)
@@ -159,14 +168,6 @@ def read_msp(text: TextFile) -> Iterator[RawSpectrum]:
             current.set(key, value)
     if current is not None:
         yield _with_checked_count(current, n_peaks)
-
-
-def _peak_count(spectrum: RawSpectrum, line: int, value: str) -> int:
-    try:
-        return int(value)
-    except ValueError:
-        spectrum.problem = ("peaks not numeric", f"line {line}: Num Peaks is {value.strip()!r:.40}")
-        return 0
 
 
 def _add_peaks(spectrum: RawSpectrum, line: int, text: str) -> None:

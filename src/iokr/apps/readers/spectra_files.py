@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import starmap
 from pathlib import Path
@@ -155,7 +156,8 @@ def read_spectra_files(
         for number, record in enumerate(_records(source, rejections), start=1):
             n_read += 1
             name = record.name(number)
-            _annotate(record, name, more)
+            for key in (name, str(record.metadata.get("scans", "")), str(record.metadata.get("native_id", ""))):
+                record.metadata |= more.get(key, {})
             line = record.line or None
             spectrum = _cleaned(record, cleaning, precursor, ion_mode)
             if isinstance(spectrum, tuple):
@@ -197,7 +199,9 @@ def _sources(given: Any) -> list[Any]:
 def _records(source: Any, rejections: list[Rejected]) -> Iterator[RawSpectrum]:
     """The records of a file, a table or a block of spectra."""
     if isinstance(source, MassSpectra):
-        yield from starmap(_table_record, _rows_of_spectra(source))
+        for number, spectrum in enumerate(source, start=1):
+            row = {"mzs": spectrum.mz, "intensities": spectrum.intensity, "precursor_mz": spectrum.precursor_mz}
+            yield _table_record(number, {**spectrum.metadata, **row})
         return
     suffix = "" if is_table(source) else format_of(source)
     if suffix not in _FORMATS:
@@ -282,10 +286,15 @@ def _read_ion(record: RawSpectrum, needs_precursor: bool) -> Problem | None:
     """Replace the precursor's m/z, the charge and the ion mode in the metadata by numbers and words."""
     metadata = record.metadata
     stated = metadata.pop("precursor_mz", None)
-    value, problem = _positive(stated)
-    if value is None and needs_precursor:
-        return problem
-    metadata["precursor_mz"] = value
+    words = [] if stated is None else str(stated).replace(",", " ").split()  # "200.1 4000" has an intensity
+    try:
+        value = float(words[0]) if words else math.nan
+    except ValueError:
+        value = math.inf
+    usable = 0 < value < math.inf
+    if needs_precursor and not usable:
+        return ("bad precursor", f"{stated!r:.40}") if words else ("no precursor", "")
+    metadata["precursor_mz"] = value if usable else None
     text = str(metadata.get("charge", ""))
     charge = _charge(text)
     if charge is not None:
@@ -304,20 +313,6 @@ def _read_ion(record: RawSpectrum, needs_precursor: bool) -> Problem | None:
     return None
 
 
-def _positive(stated: Any) -> tuple[float | None, Problem]:
-    """The first number of an entry such as "200.1 4000", if it is positive, else None and the problem."""
-    words = [] if stated is None else str(stated).replace(",", " ").split()
-    if not words:
-        return None, ("no precursor", "")
-    try:
-        value = float(words[0])
-    except ValueError:
-        return None, ("bad precursor", f"{stated!r:.40}")
-    if not (np.isfinite(value) and value > 0):
-        return None, ("bad precursor", f"{value:g}")
-    return value, ("", "")
-
-
 def _charge(text: str) -> int | None:
     """1+, 2-, +1 or 1 as a number; None for anything else, and for 0."""
     match = _CHARGE.fullmatch(text.strip())
@@ -332,13 +327,6 @@ def _charge(text: str) -> int | None:
 # -------------------------------------------------------------------------------------------------------------- tables
 
 
-def _rows_of_spectra(spectra: MassSpectra) -> Iterator[tuple[int, dict[str, Any]]]:
-    """A row for each spectrum, as in a table of spectra."""
-    for number, spectrum in enumerate(spectra, start=1):
-        row = {"mzs": spectrum.mz, "intensities": spectrum.intensity, "precursor_mz": spectrum.precursor_mz}
-        yield number, {**spectrum.metadata, **{name: cell for name, cell in row.items() if cell is not None}}
-
-
 def _table_record(line: int, row: dict[str, Any]) -> RawSpectrum:
     """The record of a row with the columns of MassSpecGym: mzs and intensities are lists, or texts with commas."""
     record = RawSpectrum(line)
@@ -349,13 +337,10 @@ def _table_record(line: int, row: dict[str, Any]) -> RawSpectrum:
     name = first_of(row, _ROW_IDS)
     record.metadata["ids"] = {} if name is None else {"title": str(name)}
     try:
-        record.mz = _numbers(mz)
-        record.intensity = _numbers(intensity)
-    except (TypeError, ValueError):
-        record.problem = ("peaks not numeric", f"mzs {str(mz)[:30]!r}, intensities {str(intensity)[:30]!r}")
-        return record
-    if len(record.mz) != len(record.intensity):
-        record.problem = ("peaks not numeric", f"{len(record.mz)} m/z and {len(record.intensity)} intensities")
+        record.set_peaks(_numbers(mz), _numbers(intensity))
+    except (TypeError, ValueError) as error:
+        shown = f"mzs {str(mz)[:30]!r}, intensities {str(intensity)[:30]!r}"
+        record.problem = ("peaks not numeric", f"{shown}: {error}")
     return record
 
 
@@ -384,9 +369,3 @@ def _annotations(source: Any) -> dict[str, dict[str, Any]]:
         if key is not None:
             found[str(key)] = {metadata_name(name): value for name, value in row.items()}
     return found
-
-
-def _annotate(record: RawSpectrum, name: str, annotations: Mapping[str, dict[str, Any]]) -> None:
-    """Add the annotations of a spectrum, found by its id, scan or native id."""
-    for key in dict.fromkeys((name, str(record.metadata.get("scans", "")), str(record.metadata.get("native_id", "")))):
-        record.metadata = {**record.metadata, **annotations.get(key, {})}

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from iokr.apps.readers.file_table import Cells
 from iokr.apps.readers.layouts import Layout
@@ -68,17 +67,13 @@ def read_views(
         own_means = None if means is None else means[k]
         own_ids = ids if is_array or len(paths) == 1 else None
         views.append(read_nodes(path, ids=own_ids, missing=missing, means=own_means, layout=layout))
-    names = _names(paths)
+    parts = [split_name(path) for path in paths]
+    names = [part or path.name.partition(".")[0] for path, part in parts]
+    if len(set(names)) < len(names):
+        names = [str(path) for path in paths]
     if len(views) == 1:
         return replace(views[0], views=((names[0], len(views[0].columns)),))
     return _joined(views, names, paths, missing, means)
-
-
-def _names(paths: Sequence[Path | str | Cells]) -> list[str]:
-    """Short names for the tables; the paths where these are not distinct."""
-    parts = [split_name(path) for path in paths]
-    short = [part or path.name.partition(".")[0] for path, part in parts]
-    return short if len(set(short)) == len(short) else [str(path) for path in paths]
 
 
 def _joined(
@@ -89,10 +84,14 @@ def _joined(
     means: Sequence[Mapping[str, float]] | None,
 ) -> Nodes:
     """The nodes of all views, those that every view has or, with imputation, all of them."""
+    import pandas as pd
+
     ids = list(dict.fromkeys(name for nodes in views for name in nodes.ids.tolist()))
-    rows = np.array([_positions(ids, nodes) for nodes in views])  # (K, N), −1 where a view lacks a node
-    kept = np.flatnonzero((rows >= 0).all(axis=0) if missing == "reject" else (rows >= 0).any(axis=0))
-    if not len(kept):
+    rows = np.array([pd.Index(nodes.ids).get_indexer(ids) for nodes in views])  # (K, N), −1 where a view lacks a node
+    shared = np.arange(len(ids))
+    if missing == "reject":
+        shared = np.flatnonzero((rows >= 0).all(axis=0))
+    if not len(shared):
         raise ValueError(
             f"No node is in all of {', '.join(map(str, paths))}: the first two name nodes like "
             f'{str(views[0].ids[0])!r} and {str(views[1].ids[0])!r}; `missing="mean"` imputes the features of nodes '
@@ -101,56 +100,28 @@ def _joined(
     blocks = []
     for k, nodes in enumerate(views):
         X = np.asarray(nodes.X)
-        block = X[rows[k, kept]]
-        block[rows[k, kept] < 0] = _absent(X, nodes.columns, missing, None if means is None else means[k])
+        absent = np.zeros(X.shape[1])  # the features to impute
+        if missing != "zero":
+            absent = X.mean(axis=0) if means is None else np.array([means[k][name] for name in nodes.columns])
+        block = X[rows[k, shared]]
+        block[rows[k, shared] < 0] = absent
         blocks.append(block)
-    columns = [f"{name}: {column}" for name, nodes in zip(names, views, strict=True) for column in nodes.columns]
     rejections = [r for nodes in views for r in nodes.rejections]
+    listed = {r.source for r in rejections if r.action == "left out"} if missing == "reject" else set()
+    for i in np.flatnonzero((rows < 0).any(axis=0)):
+        if ids[i] not in listed:
+            having = str(paths[int(np.argmax(rows[:, i] >= 0))])
+            detail = f"not in {', '.join(str(path) for path, row in zip(paths, rows[:, i], strict=True) if row < 0)}"
+            action = FILLED.get(missing, "left out")
+            rejections.append(Rejection(having, None, "node", ids[i], "", "not in every view", action, detail))
     return Nodes(
-        np.array(ids)[kept],
+        np.array(ids)[shared],
         np.hstack(blocks),
-        tuple(columns),
-        rejections=(*rejections, *_not_in_every_view(ids, rows, rejections, paths, missing)),
+        tuple(f"{name}: {column}" for name, nodes in zip(names, views, strict=True) for column in nodes.columns),
+        rejections=tuple(rejections),
         origin=views[0].origin,
         numbered=all(nodes.numbered for nodes in views),
         comments=sum(nodes.comments for nodes in views),
         notes=tuple(note for nodes in views for note in nodes.notes),
         views=tuple((name, len(nodes.columns)) for name, nodes in zip(names, views, strict=True)),
     )
-
-
-def _positions(ids: Sequence[str], nodes: Nodes) -> list[int]:
-    """The row of each id, −1 where there is none."""
-    at = {name: i for i, name in enumerate(nodes.ids.tolist())}
-    return [at.get(name, -1) for name in ids]
-
-
-def _absent(
-    X: NDArray[np.float64], columns: Sequence[str], missing: str, means: Mapping[str, float] | None
-) -> NDArray[np.float64]:
-    """The features to impute for a node that a view lacks."""
-    if missing == "zero":
-        return np.zeros(X.shape[1])
-    if means is not None:
-        return np.array([means[name] for name in columns])
-    return np.asarray(X.mean(axis=0))
-
-
-def _not_in_every_view(
-    ids: Sequence[str],
-    rows: NDArray[np.int64],
-    rejections: Sequence[Rejection],
-    paths: Sequence[Path | str | Cells],
-    missing: str,
-) -> list[Rejection]:
-    """Nodes that a view lacks, except those listed as left out there already."""
-    listed = {r.source for r in rejections if r.action == "left out"} if missing == "reject" else set()
-    action = FILLED.get(missing, "left out")
-    found = []
-    for i, name in enumerate(ids):
-        lacking = [str(path) for path, row in zip(paths, rows[:, i], strict=True) if row < 0]
-        if lacking and name not in listed:
-            having = str(paths[int(np.argmax(rows[:, i] >= 0))])
-            detail = f"not in {', '.join(lacking)}"
-            found.append(Rejection(having, None, "node", name, "", "not in every view", action, detail))
-    return found
