@@ -41,7 +41,7 @@ LAYERS = [
     *("iokr.solvers.base", "iokr.solvers._routes", "iokr.solvers._units"),
     *("iokr.operator_kernels", "iokr.manifolds", "iokr.embeddings", "iokr.kernels", "iokr.chem"),
     *("iokr.data", "iokr.data.chunks", "iokr.problem", "iokr.losses", "iokr.gram"),
-    *(f"iokr.data.{name}" for name in ("candidates", "curves", "unlabeled", "bits", "edits", "tree_edits")),
+    *(f"iokr.data.{name}" for name in ("candidates", "curves", "bits", "edits", "tree_edits")),
     *(f"iokr.data.{name}" for name in ("graphs", "trees", "ragged")),
     *("iokr._validation", "iokr._validation.matrices", "iokr._validation.arguments"),
     *("iokr.data.objects", "iokr.data.frames", "iokr._validation.errors"),

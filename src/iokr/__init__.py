@@ -49,9 +49,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from iokr.data.candidates import CandidateSets, SharedCandidates
+    from iokr.data.candidates import CandidateSets, SharedCandidates, Unlabeled
     from iokr.data.chunks import Stream
-    from iokr.data.unlabeled import Unlabeled
     from iokr.estimators.autoencoder.model import KernelAutoencoder
     from iokr.estimators.bipartite import BipartitePredictor
     from iokr.estimators.conformal.model import Conformal

@@ -294,7 +294,7 @@ def generator():
 
 
 BAD = {
-    "a generator": (generator(), TypeError, "must be a function that makes an iterator"),
+    "a generator": (generator(), TypeError, "must be a function that returns an iterator"),
     "no function": (3, TypeError, "must be a function"),
     "nothing": (lambda: iter(()), ValueError, "stream is empty"),
     "no iterator": (lambda: 3, TypeError, "must return an iterator"),

@@ -93,7 +93,9 @@ class ResultFolder:
             raise FileExistsError(
                 f"{self.folder} is a symbolic link to {os.readlink(self.folder)}, which does not exist."
             )
-        made = _make(self.path if self.inside else self.path.parent)
+        parent = self.path if self.inside else self.path.parent
+        made = [path for path in (parent, *parent.parents) if not path.exists()]  # the innermost first
+        parent.mkdir(parents=True, exist_ok=True)
         busy = f"another run is writing to {self.folder}; wait until it is done, or choose another folder."
 
         def remove_made() -> None:
@@ -214,13 +216,6 @@ class ResultFolder:
                 file.write(content)
                 file.flush()
                 sync_file(file.fileno())
-
-
-def _make(folder: Path) -> list[Path]:
-    """Create a folder and its parents; return those that did not exist, the innermost first."""
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    return missing
 
 
 def _carry(old: Path, new: Path, written: Collection[str] = ()) -> set[str]:

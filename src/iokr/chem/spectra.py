@@ -263,9 +263,6 @@ def _check_peaks(mz: np.ndarray, intensity: np.ndarray) -> None:
 
 
 def _precursor(value: Any) -> float | None:
-    # `pepmass` of other readers is (m/z, intensity)
-    if isinstance(value, (tuple, list, np.ndarray)) and np.size(value):
-        value = np.ravel(np.asarray(value, dtype=object))[0]
     if value is None or (isinstance(value, (float, np.floating)) and np.isnan(value)):
         return None
     return check_number(value, "precursor_mz", minimum=0.0, strict=True)

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 from iokr._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from iokr.data.candidates import CandidateSets, SharedCandidates
+    from iokr.data.candidates import CandidateSets, SharedCandidates, Unlabeled
     from iokr.data.chunks import Stream
-    from iokr.data.unlabeled import Unlabeled
 
 __all__ = ["CandidateSets", "SharedCandidates", "Stream", "Unlabeled"]
 

@@ -1,4 +1,4 @@
-"""Candidates: one list for all inputs, or a list for each input."""
+"""Candidates, one list for all inputs or a list for each input, and unlabelled inputs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from iokr._state import Stateful
 from iokr.data.frames import read
 from iokr.data.objects import BadObjectType, as_array, as_objects, error_context, joined, n_objects
 
-__all__ = ["CandidateSets", "SharedCandidates", "flatten_sets", "index_in_set", "shared_sequence"]
+__all__ = ["CandidateSets", "SharedCandidates", "Unlabeled", "flatten_sets", "index_in_set", "shared_sequence"]
 
 
 class SharedCandidates(Stateful):
@@ -79,6 +79,23 @@ class CandidateSets(Stateful):
     def __repr__(self) -> str:
         total = sum(n_objects(candidates, "candidates") for candidates in self.sets)
         return f"CandidateSets({len(self)} sets, {total} candidates)"
+
+
+class Unlabeled(Stateful):
+    """Unlabelled inputs, which cross-validation passes to every fold as a whole.
+
+    Examples
+    --------
+    >>> from iokr import Unlabeled
+    >>> Unlabeled([[0.0], [1.0]])
+    Unlabeled(2 objects)
+    """
+
+    def __init__(self, X: Any) -> None:
+        self.X = X
+
+    def __repr__(self) -> str:
+        return f"Unlabeled({n_objects(self.X)} objects)"
 
 
 def shared_sequence(candidates: Any, embedding: Any = None) -> Any:
@@ -160,19 +177,13 @@ def _as_numbers(Y: Any, embedding: Any, number: Callable[[int], str]) -> Any:
         return Y
     rows: list[np.ndarray] = []
     for i, y in enumerate(Y):
-        row = _numbers(y)
-        if row is None or (rows and row.shape != rows[0].shape):
+        try:
+            row = as_array(y)
+        except (TypeError, ValueError):
+            row = np.empty((0, 0))
+        if row.dtype.kind not in "buif" or row.ndim > 1 or (rows and row.shape != rows[0].shape):
             one = bool(rows) and rows[0].ndim == 0
             wanted = "a number" if one else "a vector of numbers as long as the first"
             raise BadObjectType("Object", number(i), f" must be {wanted}, got {y!r:.60}.", "candidates")
         rows.append(row)
     return np.stack(rows)
-
-
-def _numbers(y: Any) -> np.ndarray | None:
-    """A number or a vector as an array; None for anything else."""
-    try:
-        row = as_array(y)
-    except (TypeError, ValueError):
-        return None
-    return row if row.dtype.kind in "buif" and row.ndim < 2 else None

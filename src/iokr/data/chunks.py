@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable, Iterator
 from copy import copy
@@ -99,22 +98,11 @@ class Stream:
             return lambda: _slices(self.open, rows)
         if isinstance(self.open, (str, os.PathLike)):
             return lambda: _parquet(Path(self.open), self.y, rows)
-        if hasattr(self.open, "__next__"):
-            raise TypeError(
-                f"`open` must be a function that makes an iterator, got a {type(self.open).__name__}, which can be "
-                "read only once."
-            )
         if not callable(self.open):
             raise TypeError(
                 "`open` must be a function that returns an iterator of (X, y), a tuple (X, y) of arrays, or the path "
                 f"of a Parquet file, got {self.open!r:.60}."
             )
-        try:
-            inspect.signature(self.open).bind()
-        except TypeError:
-            raise TypeError(f"`open` must be a function without arguments, got {self.open!r:.60}.") from None
-        except ValueError:
-            pass  # a built-in function without a signature
         return self.open  # type: ignore[no-any-return]
 
     def chunks(self) -> Iterator[Chunk]:
@@ -294,8 +282,5 @@ def _parquet(path: Path, y: Any, rows: int) -> Iterator[tuple[np.ndarray, np.nda
             raise ValueError(f"`y` must name columns of {path.name}, which has {names[:20]}, got {y!r:.60}.")
         inputs = [name for name in names if name not in outputs]
         for batch in file.iter_batches(batch_size=rows):
-            X, Y = (
-                np.column_stack([batch[name].to_numpy(zero_copy_only=False) for name in some])
-                for some in (inputs, outputs)
-            )
-            yield X, Y[:, 0] if isinstance(y, str) else Y
+            frame = batch.to_pandas()
+            yield frame[inputs].to_numpy(), frame[y if isinstance(y, str) else outputs].to_numpy()

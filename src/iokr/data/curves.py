@@ -11,7 +11,7 @@ import numpy as np
 
 from iokr._array import Array, is_array, is_numpy, to_numpy
 from iokr._validation.arguments import check_numbers
-from iokr.data.frames import column_names, is_table, read, select_columns
+from iokr.data.frames import column_names, read, select_columns
 from iokr.data.objects import BadObject, error_context
 
 __all__ = ["CurveTable", "interpolate", "quadrature_weights", "read_curves"]
@@ -19,6 +19,7 @@ __all__ = ["CurveTable", "interpolate", "quadrature_weights", "read_curves"]
 _MOST_NODES = 5000  # of a union grid
 _NEAR = 1e-3  # points closer than this fraction of the range are one node
 _LONG = ("id", "t", "value")
+_NO_POINTS = " has no points; pass such inputs as `X_unlabeled`, or drop them."
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +46,8 @@ def read_curves(y: Any, grid: Any = None, name: str = "y") -> CurveTable:
     columns = [str(column).lower() for column in column_names(y) or ()]
     if sorted(columns) == sorted(_LONG):
         return _from_pairs(*_long_table(y, columns, name), grid, name)
-    if not is_array(y) and not is_table(y) and _is_pairs(y):
+    first = y[0] if isinstance(y, (list, tuple)) and len(y) else None
+    if isinstance(first, (tuple, list)) and len(first) == 2 and all(map(_is_list, first)):
         return _from_pairs([tuple(pair) for pair in y], None, grid, name)
     with error_context(name):
         y = read(y, matrix=True, missing=True)
@@ -63,11 +65,6 @@ def _from_functional_data(y: Any, grid: Any, name: str) -> CurveTable:
     if grid is None or np.array_equal(points, check_points(grid, "grid")):
         return _on_grid(values[:, :, 0], points, name)
     return _from_pairs([(points, row) for row in values[:, :, 0]], None, grid, name)
-
-
-def _is_pairs(y: Any) -> bool:
-    first = y[0] if isinstance(y, (list, tuple)) and len(y) else None
-    return isinstance(first, (tuple, list)) and len(first) == 2 and all(_is_list(part) for part in first)
 
 
 def _is_list(part: Any) -> bool:
@@ -100,7 +97,9 @@ def _on_grid(Y: Any, grid: Any, name: str) -> CurveTable:
     values = to_numpy(Y)
     if np.isinf(values).any():
         raise ValueError(f"`{name}` contains infinity; replace it by NaN, which is a point that was not observed.")
-    _check_observed(~np.isnan(values), name)
+    empty = np.flatnonzero(np.isnan(values).all(axis=1))
+    if len(empty):
+        raise BadObject("Curve", int(empty[0]), f" ({len(empty)} in all){_NO_POINTS}", name)
     if np.all(np.diff(points) > 0):
         return CurveTable(points, Y)
     if len(np.unique(points)) < len(points):
@@ -117,17 +116,6 @@ def check_points(points: Any, name: str) -> np.ndarray:
     if found.ndim != 1 or found.size == 0 or not np.all(np.isfinite(found)):
         raise ValueError(f"`{name}` must be a sequence of finite numbers, got {points!r:.60}.")
     return found
-
-
-def _check_observed(observed: np.ndarray, name: str) -> None:
-    empty = np.flatnonzero(~observed.any(axis=1))
-    if len(empty):
-        raise BadObject(
-            "Curve",
-            int(empty[0]),
-            f" ({len(empty)} in all) has no points; pass such inputs as `X_unlabeled`, or drop them.",
-            name,
-        )
 
 
 def _long_table(y: Any, columns: list[str], name: str) -> tuple[list[tuple[np.ndarray, np.ndarray]], list[Any]]:
@@ -198,7 +186,7 @@ def _one_curve(i: int, points: Any, values: Any, name: str) -> tuple[np.ndarray,
     points = points[observed]
     values = values[observed]
     if len(points) == 0:
-        raise BadObject("Curve", i, " has no points; pass such inputs as `X_unlabeled`, or drop them.", name)
+        raise BadObject("Curve", i, _NO_POINTS, name)
     order = np.argsort(points, kind="stable")
     points = points[order]
     values = values[order]

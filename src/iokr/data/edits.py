@@ -20,15 +20,12 @@ def hashable_sequences(Y: Any) -> list[Sequence[Hashable]]:
     items = read(Y, rows=True)
     if not is_array(items):
         items = as_objects(items)
-    return [_hashable_sequence(item, i) for i, item in enumerate(items)]
-
-
-def _hashable_sequence(item: Any, i: int) -> Sequence[Hashable]:
-    if isinstance(item, str):
-        return item
-    if not is_sequence(item):
-        raise BadObjectType("Object", i, f" must be a string, or a list of entries, got {item!r:.60}.")
-    return [key(entry) for entry in item]
+    sequences: list[Sequence[Hashable]] = []
+    for i, item in enumerate(items):
+        if not is_sequence(item):
+            raise BadObjectType("Object", i, f" must be a string, or a list of entries, got {item!r:.60}.")
+        sequences.append(item if isinstance(item, str) else [key(entry) for entry in item])
+    return sequences
 
 
 def coded(sequences: Sequence[Sequence[Hashable]], codes: dict[Hashable, int]) -> tuple[np.ndarray, np.ndarray]:

@@ -43,11 +43,9 @@ def graphs(X: Any, label: str, edge_label: str | None = None) -> list[Graph]:
     """Graphs, parsed; `edge_label` is `label` by default. Errors give the number of the object."""
     n_objects(X)
     name = label if edge_label is None else edge_label
-    return [_parsed(x, label, name, i) for i, x in enumerate(as_objects(X))]
-
-
-def _parsed(x: Any, label: str, edge_label: str, i: int) -> Graph:
-    return _from_networkx(x, label, edge_label, i) if is_networkx(x) else _from_tuple(x, i)
+    return [
+        _from_networkx(x, label, name, i) if is_networkx(x) else _from_tuple(x, i) for i, x in enumerate(as_objects(X))
+    ]
 
 
 def _from_networkx(G: Any, label: str, edge_label: str, i: int) -> Graph:

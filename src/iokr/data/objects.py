@@ -189,7 +189,9 @@ def key(item: Any) -> Hashable:
     if is_array(item):
         return _array_key(item)
     if isinstance(item, (list, tuple)):
-        return _sequence_key(item)
+        if item and all(isinstance(x, (Real, np.bool_)) and not isinstance(x, np.timedelta64) for x in item):
+            return _numbers_key(item)
+        return ("sequence", tuple(map(key, item)))
     if isinstance(item, (set, frozenset)):
         return ("set", frozenset(map(key, item)))
     if isinstance(item, dict):
@@ -213,13 +215,6 @@ def _array_key(item: Array) -> Hashable:
     return key(list(values))
 
 
-def _sequence_key(items: Sequence[Any]) -> Hashable:
-    """That of an array for numbers alone, else those of the entries."""
-    if items and all(isinstance(x, (Real, np.bool_)) and not isinstance(x, np.timedelta64) for x in items):
-        return _numbers_key(items)
-    return ("sequence", tuple(map(key, items)))
-
-
 def _date_key(item: date) -> Hashable:
     """By the instant; a date with a time zone compares as Python compares it."""
     if item != item:  # pandas' NaT
@@ -229,13 +224,6 @@ def _date_key(item: date) -> Hashable:
     if hasattr(item, "to_datetime64"):  # pandas' nanoseconds
         return _instant(item.to_datetime64())
     return _instant(np.datetime64(item))
-
-
-def _checked_key(item: Any, i: int) -> Hashable:
-    try:
-        return key(item)
-    except RecursionError:
-        raise BadObject("Object", i, " contains itself, or is nested too deeply to be compared.") from None
 
 
 def keys(Y: Any) -> list[Hashable]:
@@ -250,24 +238,25 @@ def keys(Y: Any) -> list[Hashable]:
         Y = np.asarray(Y)
     if is_array(Y):
         Y = to_numpy(Y)
+        if Y.dtype.kind in "buif" and Y.ndim == 1:
+            return [value if value == value else _NAN for value in Y.tolist()]
         if Y.dtype.kind in "buif":
-            return _number_keys(Y)
+            width = int(np.prod(Y.shape[1:]))
+            return [k for rows in _panels(len(Y), width) for k in _row_keys(Y[rows])]
         if Y.dtype.kind not in "OmM" and Y.ndim == 1:  # texts
             Y = Y.tolist()
-    return [_checked_key(item, i) for i, item in enumerate(Y)]
+    found: list[Hashable] = []
+    for i, item in enumerate(Y):
+        try:
+            found.append(key(item))
+        except RecursionError:
+            raise BadObject("Object", i, " contains itself, or is nested too deeply to be compared.") from None
+    return found
 
 
 def _panels(n: int, width: int) -> Iterator[slice]:
     """Rows of a matrix, as many at a time as have `_ENTRIES` entries."""
     return blocks(n, max(1, _ENTRIES // max(width, 1)))
-
-
-def _number_keys(values: np.ndarray) -> list[Hashable]:
-    """Of numbers, or of rows of numbers."""
-    if values.ndim == 1:
-        return [value if value == value else _NAN for value in values.tolist()]
-    width = int(np.prod(values.shape[1:]))
-    return [k for rows in _panels(len(values), width) for k in _row_keys(values[rows])]
 
 
 def _row_keys(values: np.ndarray) -> Iterator[Hashable]:
@@ -314,15 +303,12 @@ def _numbers_key(items: Sequence[Any]) -> Hashable:
     plain = [x.item() if isinstance(x, np.generic) else x for x in items]
     try:
         wide = np.array(plain, dtype=np.float64)
+        exact = all(v == w or v != v for v, w in zip(plain, wide.tolist(), strict=True))
     except OverflowError:
-        return _long_key(plain)
-    exact = all(v == w or v != v for v, w in zip(plain, wide.tolist(), strict=True))
-    return next(_row_keys(wide[None, :])) if exact else _long_key(plain)
-
-
-def _long_key(items: Sequence[Any]) -> Hashable:
-    """That of a row of numbers with more digits than float64 has."""
-    return f"{(len(items),)}".encode(), tuple(map(key, items))
+        exact = False
+    if exact:
+        return next(_row_keys(wide[None, :]))
+    return f"{(len(items),)}".encode(), tuple(map(key, plain))  # as for rows that float64 would round
 
 
 def _instant(item: Any) -> Hashable:

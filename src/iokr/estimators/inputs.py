@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_array, validate_data
 
 from iokr._array import Array, is_array, is_numpy, is_sparse, same_home, to_numpy, unwarned
 from iokr._validation.arguments import check_vectors, trusted
+from iokr.data.candidates import Unlabeled
 from iokr.data.frames import column_names, read
 from iokr.data.objects import error_context, n_objects
-from iokr.data.unlabeled import Unlabeled
 from iokr.estimators.outputs import in_precision, known_rows, single_precision
 from iokr.kernels.base import Kernel
 from iokr.kernels.vectors import RBF

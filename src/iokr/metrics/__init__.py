@@ -18,8 +18,7 @@ if TYPE_CHECKING:
         roc_auc_pairs,
     )
     from iokr.metrics.scorers import DecodedScorer, decoded_scorer
-    from iokr.metrics.structured import character_accuracy, edit_distance, fgw, kendall_tau
-    from iokr.metrics.trees import tree_edit_distance
+    from iokr.metrics.structured import character_accuracy, edit_distance, fgw, kendall_tau, tree_edit_distance
 
 __all__ = [
     "CoverageDisplay",

@@ -95,7 +95,10 @@ def subset_accuracy(y_true: Any, y_pred: Any) -> float:
     (0.5, 0.5)
     """
     check_compared(y_true, y_pred)
-    found = [keys(_flat(y)) for y in (y_true, y_pred)]
+    found = []
+    for y in (y_true, y_pred):
+        column = is_array(y) and len(y.shape) == 2 and y.shape[1] == 1 and is_numeric(y)
+        found.append(keys(y[:, 0] if column else y))
     return float(np.mean([y == z for y, z in zip(*found, strict=True)]))
 
 
@@ -128,12 +131,6 @@ def check_compared(y_true: Any, y_pred: Any) -> int:
     """The same number of outputs and predictions, and in frames the same columns."""
     check_frame(frame_of(y_true), y_pred, "y_pred", "y_true")
     return check_same_length(y_true, y_pred, "y_true", "y_pred")
-
-
-def _flat(y: Any) -> Any:
-    """A column of numbers as a sequence of numbers."""
-    column = is_array(y) and len(y.shape) == 2 and y.shape[1] == 1 and is_numeric(y)
-    return y[:, 0] if column else y
 
 
 def _ranks(ranks: Any) -> np.ndarray:

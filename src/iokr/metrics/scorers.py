@@ -10,8 +10,7 @@ from iokr.data.frames import read
 from iokr.data.objects import n_objects
 from iokr.metrics.graphs import isomorphic_accuracy
 from iokr.metrics.outputs import f1_samples, hamming, rbf_loss, subset_accuracy
-from iokr.metrics.structured import character_accuracy, edit_distance, kendall_tau
-from iokr.metrics.trees import tree_edit_distance
+from iokr.metrics.structured import character_accuracy, edit_distance, kendall_tau, tree_edit_distance
 
 __all__ = ["DecodedScorer", "decoded_scorer"]
 

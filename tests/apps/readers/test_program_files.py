@@ -3,9 +3,9 @@
 A row for each file. pandas, Polars, NetworkX and NumPy write theirs here; those of R 4, LibreOffice and AnnData were
 written by these and are kept in `files`; Excel's, Cytoscape's, STRING's and BioGRID's follow their documentation.
 
-Tests of `iokr.apps.readers.cell_values`, `iokr.apps.readers.edge_files`, `iokr.apps.readers.formats`,
-`iokr.apps.readers.graph_files`, `iokr.apps.readers.layouts`, `iokr.apps.readers.text_tables`,
-`iokr.apps.readers.typed_tables` and `iokr.apps.readers.views`.
+Tests of `iokr.apps.readers.edge_files`, `iokr.apps.readers.file_table`, `iokr.apps.readers.formats`,
+`iokr.apps.readers.layouts`, `iokr.apps.readers.text_tables`, `iokr.apps.readers.typed_tables` and
+`iokr.apps.readers.views`.
 """
 
 import gzip

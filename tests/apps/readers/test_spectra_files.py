@@ -232,11 +232,6 @@ def test_msp(tmp_path):
     assert len(found.spectra[1]) == 4
 
 
-def test_peaks_of_msp_in_one_line(tmp_path):
-    text = "Name: a\nPrecursorMZ: 150\nNum Peaks: 3\n51.0 1 77.0 2 79.0 3\n"
-    assert len(read(tmp_path, text, "lib.msp").spectra[0]) == 3
-
-
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

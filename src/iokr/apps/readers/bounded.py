@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -31,6 +32,8 @@ __all__ = [
     "gzip_errors",
     "open_arrays",
     "open_binary",
+    "read_json",
+    "read_text",
 ]
 
 MAX_RATIO = 200
@@ -109,6 +112,26 @@ def gzip_errors(name: str) -> Iterator[None]:
         yield
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"{name} is not a gzip file, or is damaged: {error}.") from error
+
+
+def read_text(path: Path) -> str:
+    """The whole text of a file in UTF-8."""
+    check_content(path, _TEXT_TO_CELLS * path.stat().st_size)
+    try:
+        with gzip_errors(str(path)), open_binary(path) as file:
+            return file.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8 text: {error}.") from error
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file."""
+    try:
+        return json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        if str(error).startswith(str(path)):
+            raise
+        raise ValueError(f"{path} is not JSON: {error}.") from error
 
 
 # -------------------------------------------------------------------------------------------------------------- arrays

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from iokr.apps.readers.bounded import gzip_errors, open_binary
+from iokr.apps.readers.bounded import read_json
 from iokr.apps.readers.formats import check_file, format_of
 from iokr.apps.readers.records import Rejected, name_of, named_rows
 from iokr.apps.readers.spectra_files import SpectraFiles
@@ -147,12 +146,7 @@ def _table_sets(source: Any) -> dict[str, list[Candidate]]:
 
 def _json_sets(path: Path, spectra: SpectraFiles) -> dict[str, list[Candidate]]:
     check_file(path)
-    with gzip_errors(path.name), open_binary(path) as file:
-        text = file.read()
-    try:
-        content = json.loads(text.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path.name} is not JSON: {error}") from None
+    content = read_json(path)
     lists = list(content.values()) if isinstance(content, dict) else [None]
     if not all(isinstance(texts, list) and all(isinstance(text, str) for text in texts) for texts in lists):
         raise ValueError(

@@ -62,10 +62,8 @@ class Layout:
         """All columns that are given by name."""
         return (*self.id, *(self.columns or ()), *self.one_hot)
 
-    def order(self, names: Sequence[str], n_text: int, where: str) -> list[int] | None:
-        """Positions of the columns to read, ids first; None to read all in their order."""
-        if not self.id and self.columns is None:
-            return None
+    def order(self, names: Sequence[str], n_text: int, where: str) -> list[int]:
+        """Positions of the columns to read, ids first."""
         ids = list(range(n_text))
         if self.id:
             ids = [find_column(name, names, where) for name in self.id]
@@ -75,16 +73,10 @@ class Layout:
             return [*ids, *(j for j in range(len(names)) if j not in ids)]
         order = list(ids)
         for name in (*self.columns, *(one for one in self.one_hot if one != "*")):
-            order += [j for j in _matching(name, names, where) if j not in order]
+            is_pattern = "*" in name or "?" in name
+            found = [j for j, other in enumerate(names) if is_pattern and fnmatchcase(other, name)]
+            order += [j for j in found or [find_column(name, names, where)] if j not in order]
         return order
-
-
-def _matching(pattern: str, names: Sequence[str], where: str) -> list[int]:
-    """The columns that match a pattern with wildcards, or the one of this name."""
-    found = []
-    if "*" in pattern or "?" in pattern:
-        found = [j for j, name in enumerate(names) if fnmatchcase(name, pattern)]
-    return found or [find_column(pattern, names, where)]
 
 
 def find_column(name: str, names: Sequence[str], where: str) -> int:

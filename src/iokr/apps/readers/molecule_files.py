@@ -162,16 +162,13 @@ class MoleculeTable:
 
     def of_formula(self, formula: str) -> NDArray[np.intp]:
         """The molecules of a sum formula, in any notation."""
-        order, ascending = self._by_formula
-        wanted = write_formula(parse_formula(formula))
-        first = np.searchsorted(ascending, wanted)
-        end = np.searchsorted(ascending, wanted, side="right")
-        return order[first:end]
+        return self._by_formula.get(write_formula(parse_formula(formula)), np.empty(0, dtype=np.intp))
 
     @cached_property
-    def _by_formula(self) -> tuple[NDArray[np.intp], NDArray[np.str_]]:
-        order = np.argsort(self.formulas, kind="stable")
-        return order, self.formulas[order]
+    def _by_formula(self) -> dict[str, NDArray[np.intp]]:
+        import pandas as pd
+
+        return dict(pd.Series(self.formulas).groupby(self.formulas).indices)
 
 
 def read_database(source: Any, known: KnownMolecules | None = None) -> MoleculeTable:

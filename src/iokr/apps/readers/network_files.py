@@ -81,11 +81,6 @@ class NetworkFiles:
         """Number of known links."""
         return self.adjacency.nnz // 2
 
-    @property
-    def n_learned(self) -> int:
-        """Number of links between labelled nodes, the training set."""
-        return self.adjacency[self.labeled][:, self.labeled].nnz // 2
-
     def counts(self) -> dict[str, int]:
         """Number of rejections for each reason."""
         return dict(Counter(f"{r.what}: {r.reason}" for r in self.rejections))

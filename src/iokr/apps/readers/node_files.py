@@ -151,7 +151,8 @@ def read_nodes(
         table = table.transposed()
     if not table.values.shape[1]:
         raise ValueError(
-            f"{table.name} has ids but no features; expected numbers after the first column{_separator_hint(table)}."
+            f"{table.name} has ids but no features; expected numbers after the first column, whose first cell is "
+            f"{str(table.text[0, 0])!r:.40}."
         )
     rows, duplicates = _first_of_each(table)
     values, empty, gaps = _impute(table, rows, missing, means)
@@ -170,15 +171,6 @@ def read_nodes(
         comments=table.comments,
         notes=table.notes,
     )
-
-
-def _separator_hint(table: FileTable) -> str:
-    """A hint at the separator, when an id looks like a whole row."""
-    first = str(table.text[0, 0])
-    for mark, name in ((",", "commas (.csv)"), (";", "semicolons (.csv)"), (" ", "spaces (.txt)")):
-        if mark in first:
-            return f", but its columns seem to be separated by {name}: {first!r:.40}"
-    return ""
 
 
 def _with_ids(table: FileTable, ids: Path | str | Cells | None) -> FileTable:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from iokr.apps.readers.cell_values import is_number
+from iokr.apps.readers.file_table import is_number
 from iokr.apps.readers.records import TextFile
 
 __all__ = ["RawSpectrum", "metadata_name", "read_mgf", "read_msp"]
@@ -156,7 +156,8 @@ def read_msp(text: TextFile) -> Iterator[RawSpectrum]:
             continue
         elif n_peaks != _NOT_STATED:
             for peak in _QUOTED.sub("", line).split(";"):
-                _add_peaks(current, number, peak)
+                if peak.strip():
+                    current.add_peak(number, peak.strip())
         elif key in _PEAK_COUNTS:
             n_peaks = int(value) if value.strip().isdecimal() else 0
             if not value.strip().isdecimal():
@@ -168,16 +169,6 @@ def read_msp(text: TextFile) -> Iterator[RawSpectrum]:
             current.set(key, value)
     if current is not None:
         yield _with_checked_count(current, n_peaks)
-
-
-def _add_peaks(spectrum: RawSpectrum, line: int, text: str) -> None:
-    """One peak, or several in a line."""
-    parts = text.split()
-    if len(parts) > 2 and len(parts) % 2 == 0 and all(map(is_number, parts)):
-        for mz, intensity in zip(parts[::2], parts[1::2], strict=True):
-            spectrum.add_peak(line, f"{mz} {intensity}")
-    elif parts:
-        spectrum.add_peak(line, text)
 
 
 def _with_checked_count(spectrum: RawSpectrum, n_peaks: int) -> RawSpectrum:

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from iokr._system.memory import check_memory
-from iokr.apps.readers.cell_values import is_number, texts_of, with_numbers, with_point
-from iokr.apps.readers.file_table import Cells, FileTable
+from iokr.apps.readers.file_table import Cells, FileTable, is_number, texts_of, with_numbers, with_point
 from iokr.apps.readers.formats import TABLES, as_path, check_file, format_of, unknown_format
 from iokr.apps.readers.layouts import Layout
 from iokr.apps.readers.text_tables import STDIN, is_text, read_cells
@@ -90,7 +89,7 @@ def table_of_cells(cells: Cells, n_text: int, names: Iterable[str], layout: Layo
     header = cells.header
     frame = cells.frame
     order = layout.order(header or [""] * width, n_text, cells.name)
-    if order is not None:
+    if order != list(range(width)):
         frame = frame.iloc[:, order]
         header = None if header is None else [header[j] for j in order]
     ids = [texts_of(frame.iloc[:, j]) for j in range(n_text)]
@@ -153,15 +152,7 @@ def _check_printable(table: FileTable) -> None:
     for i, row in enumerate(table.text.tolist()):
         for cell in row:
             if not cell.isprintable() and _CONTROL.search(cell):
-                raise ValueError(f"{table.at(i)}: {cell!r:.60} contains {_control_in_words(cell, table.name)}.")
-
-
-def _control_in_words(cell: str, name: str) -> str:
-    """Which control characters an id contains, and what to do."""
-    if "\n" in cell or "\r" in cell:
-        return "a line end; an id is a single line"
-    if "\t" not in cell:
-        return "a control character"
-    if format_of(Path(name)) in (".tsv", ".tab"):
-        return "a tab, which ids must not contain"
-    return "tabs; if they separate the columns, the file name must end in .tsv"
+                raise ValueError(
+                    f"{table.at(i)}: {cell!r:.60} contains a tab, a line end or a control character, which ids must "
+                    "not contain; if tabs separate the columns, the file name must end in .tsv."
+                )

@@ -13,8 +13,7 @@ from typing import IO, Any
 import numpy as np
 
 from iokr.apps.readers.bounded import gzip_errors, open_binary
-from iokr.apps.readers.cell_values import is_number, with_point
-from iokr.apps.readers.file_table import Cells
+from iokr.apps.readers.file_table import Cells, is_number, with_point
 from iokr.apps.readers.formats import format_of
 
 __all__ = ["STDIN", "is_text", "read_cells"]

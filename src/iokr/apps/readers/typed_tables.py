@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iokr.apps.readers.bounded import check_archive, check_content, check_parquet, open_arrays
-from iokr.apps.readers.cell_values import id_text
-from iokr.apps.readers.file_table import Cells
+from iokr.apps.readers.file_table import Cells, id_text
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -200,7 +200,7 @@ def _column(name: str, cells: list[Any]) -> dict[str, Any]:
     """A column as values to sort and save, and texts where they do not follow from the values."""
     cells = [number_of(cell) for cell in cells]
     numbers = [cell for cell in cells if cell is not None]
-    if not numbers or not all(map(_is_number, numbers)):
+    if not numbers or not all(isinstance(cell, (Real, Spread)) and not isinstance(cell, bool) for cell in numbers):
         return {"name": name, "kind": "text", "values": [None if cell is None else text_of(cell) for cell in cells]}
     if any(isinstance(cell, Spread) for cell in numbers):
         means = [cell.mean if isinstance(cell, Spread) else cell for cell in cells]
@@ -233,10 +233,6 @@ def _places(values: list[float]) -> int | None:
 
 def _decimals(text: str) -> int:
     return len(text.partition(".")[2])
-
-
-def _is_number(cell: Any) -> bool:
-    return isinstance(cell, (Real, Spread)) and not isinstance(cell, bool)
 
 
 def _block(part: Table | str, blocks: dict[str, int]) -> list[Any]:

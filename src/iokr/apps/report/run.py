@@ -3,7 +3,7 @@
 import json
 import os
 import platform
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import file_digest, sha256
@@ -32,20 +32,17 @@ def run_info(*, seed: int | None = None, seconds: float | None = None, files: Se
     >>> run_info(seed=0)["seed"]
     0
     """
+    names = ["/".join(path.parts[-2:]) if len(path.parts) > 2 else str(path) for path in files]  # folder and name
+    if len(set(names)) < len(names):
+        names = [str(path) for path in files]
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "seed": seed,
         "seconds": None if seconds is None else round(seconds, 2),
         "versions": versions(),
         "machine": f"{platform.system()} {platform.machine()}, {usable_cores()} cores",
-        "data": {name: _sha256(path) for name, path in zip(_short_names(files), files, strict=True)},
+        "data": {name: _sha256(path) for name, path in zip(names, files, strict=True)},
     }
-
-
-def _short_names(files: Sequence[Path]) -> list[str]:
-    """Folder and name of each file; the paths where these are not distinct."""
-    short = ["/".join(path.parts[-2:]) if len(path.parts) > 2 else str(path) for path in files]
-    return short if len(set(short)) == len(short) else [str(path) for path in files]
 
 
 def versions() -> dict[str, str]:
@@ -174,11 +171,25 @@ def write_run(
             **report.files,
             page: report.html(),
         }
-        contents = {name: text if isinstance(text, bytes) else _utf8(text, name) for name, text in files.items()}
+        contents: dict[str, bytes] = {}
+        for name, text in files.items():
+            try:
+                contents[name] = text if isinstance(text, bytes) else text.encode()
+            except UnicodeEncodeError as error:
+                near = str(text)[max(error.start - 20, 0) : error.end + 20]
+                raise ValueError(f"`{name}` cannot be encoded as UTF-8: remove the surrogate in {near!a}.") from None
         digests = {name: sha256(content).hexdigest() for name, content in contents.items() if name != run}
         contents[run] = _json({**report.info, "files": digests}).encode()
-        result.write(contents, dropped=_unchanged_files(folder) - set(contents))
-        _remove_partial(result.partial, contents)
+        earlier = {
+            name
+            for name, digest in (_written_files(folder) or {}).items()
+            if Path(name).name == name and (folder / name).is_file() and _sha256(folder / name) == digest
+        }
+        result.write(contents, dropped=earlier - set(contents))
+        with suppress(OSError):  # what an unfinished run had saved, now that it is in the folder
+            for name in contents:
+                (result.partial / name).unlink(missing_ok=True)
+            result.partial.rmdir()
     return [folder / name for name in contents]
 
 
@@ -195,28 +206,6 @@ def _written_files(folder: Path) -> dict[str, str] | None:
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None
     return files if isinstance(files, dict) else None
-
-
-def _unchanged_files(folder: Path) -> set[str]:
-    """The files of the run in a folder that have not changed since."""
-    own = {name: digest for name, digest in (_written_files(folder) or {}).items() if Path(name).name == name}
-    return {name for name, digest in own.items() if (folder / name).is_file() and _sha256(folder / name) == digest}
-
-
-def _remove_partial(partial: Path, contents: Collection[str]) -> None:
-    """Remove what an unfinished run had saved, now that it is in the folder."""
-    with suppress(OSError):
-        for name in contents:
-            (partial / name).unlink(missing_ok=True)
-        partial.rmdir()
-
-
-def _utf8(text: str, name: str) -> bytes:
-    try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        near = text[max(error.start - 20, 0) : error.end + 20]
-        raise ValueError(f"`{name}` cannot be encoded as UTF-8: remove the surrogate in {near!a}.") from None
 
 
 def _json(value: Any) -> str:

@@ -48,7 +48,8 @@ class KnownMolecules:
 
     def read(self, texts: Iterable[str]) -> None:
         """Read many molecules, from the cache where it has them."""
-        keys = {_key(text): text for text in texts if text not in self._molecules}
+        new = [text for text in texts if text not in self._molecules]
+        keys = {sha256(text.encode("utf-8", "surrogatepass")).hexdigest(): text for text in new}
         version = rdkit_version()
         rows = self._cache.read(list(keys), version)
         for key, values in rows.items():
@@ -60,11 +61,6 @@ class KnownMolecules:
                 if isinstance(found, Molecule):
                     computed[key] = [getattr(found, name) for name in _COLUMNS]
         self._cache.write(computed, version)
-
-
-def _key(text: str) -> str:
-    """A hash, as the text may be a block of an SDF file."""
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _molecule(text: str) -> Molecule | str:

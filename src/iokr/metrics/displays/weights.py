@@ -69,8 +69,12 @@ class WeightsDisplay:
                 "kernels have weights, kernels with a gamma for each feature have widths."
             )
         values, names, xlabel = found
+        if names is None:
+            names = [str(name) for name in vars(estimator).get("feature_names_in_", ())]
+            if len(names) != len(values):
+                names = [f"feature {j}" for j in range(len(values))]
         if labels is None:
-            labels = _feature_names(estimator, len(values)) if names is None else names
+            labels = names
         return cls(values, labels, xlabel=xlabel).plot(ax=ax, **style)
 
     def plot(self, ax: Any = None, **style: Any) -> WeightsDisplay:
@@ -104,8 +108,3 @@ def _learned(kernel: Kernel) -> tuple[np.ndarray, list[str] | None, str] | None:
         if found is not None:
             return found
     return None
-
-
-def _feature_names(estimator: Any, n: int) -> list[str]:
-    names = [str(name) for name in vars(estimator).get("feature_names_in_", ())]
-    return names if len(names) == n else [f"feature {j}" for j in range(n)]
