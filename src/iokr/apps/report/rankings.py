@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 
 from iokr.apps.report import MUTED, Figure, plot
 from iokr.apps.report.figures import Canvas
@@ -26,20 +25,25 @@ def ranking_figures(
     percent. The height is in inches, the width that of a narrow screen.
     """
 
-    def draw(canvas: Canvas, values: str, x: str, y: str, highest: float) -> None:
+    def roc(canvas: Canvas) -> None:
         axes = canvas.subplots()
-        if values == "roc":
-            axes.plot([0, 100], [0, 100], color=MUTED, linewidth=0.6)
-        elif prevalence is not None:
+        axes.plot([0, 100], [0, 100], color=MUTED, linewidth=0.6)
+        for name, curve in curves.items():
+            colour, style = styles[name]
+            axes.plot(100 * GRID, 100 * curve.roc, style, color=colour, label=name)
+        axes.set(xlabel="false alarms (%)", ylabel="links found (%)", xlim=(0, 100), ylim=(0, 100))
+        canvas.legend(loc="outside upper center", ncols=1)
+
+    def precision(canvas: Canvas) -> None:
+        axes = canvas.subplots()
+        if prevalence is not None:
             axes.axhline(prevalence, color=MUTED, linewidth=0.6)
         for name, curve in curves.items():
             colour, style = styles[name]
-            axes.plot(100 * GRID, 100 * getattr(curve, values), style, color=colour, label=name)
-        axes.set(xlabel=x, ylabel=y, xlim=(0, 100), ylim=(0, highest))
+            axes.plot(100 * GRID, 100 * curve.precision, style, color=colour, label=name)
+        axes.set(xlabel="links found (%)", ylabel="precision (%)", xlim=(0, 100), ylim=(0, top))
         canvas.legend(loc="outside upper center", ncols=1)
 
-    roc = partial(draw, values="roc", x="false alarms (%)", y="links found (%)", highest=100)
-    precision = partial(draw, values="precision", x="links found (%)", y="precision (%)", highest=top)
     return (
         plot(roc, caption="ROC: links found against false alarms.", size=(4.8, height)),
         plot(precision, caption="Precision against the fraction of links found.", size=(4.8, height)),
