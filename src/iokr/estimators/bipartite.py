@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from iokr._array import Array, asarray_like, gemm, is_array, is_sparse, matmul, same_home, to_numpy
 from iokr._component import Limits, component
 from iokr._system.memory import check_matrix
-from iokr._validation.arguments import check_choice, check_computed, check_integer, check_vectors, either, one_of
+from iokr._validation.arguments import check_choice, check_computed, check_vectors, either, one_of
 from iokr.data.frames import read
 from iokr.data.objects import error_context, n_objects
 from iokr.estimators.areas import SCORINGS, areas_of, score_of
@@ -139,7 +139,7 @@ class BipartitePredictor(KernelModel):
         fitted: Any = None
         self.alpha_ = alphas[0]
         if n_points(axes) > 1:
-            found = select(self, axes, self._evaluate(X, Z, Y, axes), name="scores_", rule=largest)
+            found = select(self, axes, self._evaluate(X, Z, Y, axes), rule=largest)
             fitted, self.alpha_ = found.solution
             one, other = found.best["kernel"], found.best["partner_kernel"]
         else:
@@ -275,10 +275,7 @@ class BipartitePredictor(KernelModel):
             Descending.
         """
         check_is_fitted(self)
-        check_choice(known, "known", (True, False))
-        if top is not None:
-            check_integer(top, "top", minimum=1)
-        above = lower_bound(threshold, top, self.best_threshold)
+        above = lower_bound(threshold, top, known, self.best_threshold)
         left = matmul(self._side(X, False), self.row_model_.solution_.C)
         right = asarray_like(self._side(Z, True), left)
         left_out = None if known or X is not None or Z is not None else np.argwhere(self.links_ > 0)

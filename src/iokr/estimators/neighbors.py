@@ -126,7 +126,7 @@ class Neighbors(StructuredEstimator):
         self._known, self.n_neighbors_ = rows, choices[-1]
         forget_search(self)
         if len(choices) > 1:
-            found = select(self, [Axis("n_neighbors", choices)], self._evaluate(choices), name="loo_errors_")
+            found = select(self, [Axis("n_neighbors", choices)], self._evaluate(choices))
             self.n_neighbors_ = found.best["n_neighbors"]
         end(progress, self, X=X, y=y)
         return self

@@ -67,16 +67,11 @@ def as_outputs(y: Any, output_kernel: Kernel | None, X: Any = None) -> Any:
         return y
     if not wants_numbers:
         return as_objects(y)
-    vectors = output_kernel is None or output_kernel.numeric
-    return _read_numbers(y, vectors=vectors)
-
-
-def _read_numbers(y: Any, *, vectors: bool) -> np.ndarray:
-    """Lists as an array, objects where NumPy cannot; `vectors` of numbers in an object array become float64."""
     try:
         values = as_array(y)
-    except ValueError:
+    except ValueError:  # not of one shape
         return as_objects(y)
+    vectors = output_kernel is None or output_kernel.numeric
     if vectors and values.dtype.kind == "O":
         with contextlib.suppress(TypeError, ValueError, OverflowError):
             return values.astype(np.float64)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import Array, array_namespace, asarray_like, eye_like, is_array, matmul, take_rows, to_numpy, unwarned
+from iokr._array import Array, array_namespace, asarray_like, eye_like, matmul, take_rows, to_numpy, unwarned
 from iokr._validation.arguments import check_choice, check_groups, check_integer, check_same_length, check_weight
 from iokr.data.curves import check_points, quadrature_weights, read_curves
 from iokr.data.frames import as_frame, frame_of
@@ -17,10 +17,10 @@ from iokr.decoders.base import Identity
 from iokr.embeddings.basis import Basis
 from iokr.embeddings.curves import Curves
 from iokr.estimators.functional.operator import CurveOperator
-from iokr.estimators.inputs import InputAdapter, adapt, check_unlabeled, fresh_solver
+from iokr.estimators.inputs import InputAdapter, fresh_solver
 from iokr.estimators.outputs import encode, r2, require_y, single_precision
 from iokr.estimators.regression.base import KernelRegression, fitted_problem, left_out_values
-from iokr.estimators.regression.posing import Data, Fit, TrainingSet
+from iokr.estimators.regression.posing import Data, Fit, TrainingSet, check_data
 from iokr.kernels.base import Kernel
 
 __all__ = ["FunctionalRegression"]
@@ -43,21 +43,17 @@ class FunctionalRegression(KernelRegression):
         """The arguments of `fit`, checked, with the curves on one set of nodes, and an embedding of these."""
         require_y(y)
         check_choice(self.curve_weight, "curve_weight", ("equal", "points"))
-        single = single_precision(X, y)
-        X = adapt(self, X, kernel, reset=True).X
         table = read_curves(y, self.grid)
-        weight = check_weight(sample_weight, check_same_length(X, table.values), X)
+        given = check_data(self, X, table.values, sample_weight, X_unlabeled, kernel)
+        weight = given.weight
         observed = (~np.isnan(to_numpy(table.values))).sum(axis=1)
         if self.curve_weight == "equal" and np.any(observed < len(table.points)):
             weight = len(table.points) / observed * (1.0 if weight is None else weight)
-        if X_unlabeled is not None:
-            X_unlabeled = check_unlabeled(self, X_unlabeled, X, kernel, self.manifold)
-        values = asarray_like(table.values, X if is_array(X) else np.empty(0))  # in the library of the inputs
         frame = frame_of(y) if table.names is None else None  # a long table has no column for each point
         quadrature = quadrature_weights(self.quadrature, table.points)
         self.curve_names_ = table.names
         embedding = Curves(table.points, self.basis, quadrature, self.curve_weight, self.centered)
-        return TrainingSet(X, values, weight, X_unlabeled, single, frame), embedding
+        return replace(given, weight=weight, single=single_precision(X, y), frame=frame), embedding
 
     def _encode(self, given: TrainingSet, embedding: Curves) -> Data:
         parts: dict[str, Any] = {"loss": self.loss, "embedding": embedding, "decoder": Identity()}

@@ -120,10 +120,8 @@ class FunctionalCV(FunctionalRegression):
         operators = [curve_operator(curve_kernel, data.outputs.embedding) for curve_kernel in curve_kernels]
         parts: dict[str, Any] = {"manifold": self.manifold, "solver": self.solver}
         if self.cv is None:
-            name = "loo_errors_"
             evaluate = leave_one_out(data, _posed(grid, operators), groups=together, **parts)
         else:
-            name = "cv_errors_"
             evaluate = self._on_folds(given, embedding, splits, grid, curve_kernels, parts)
 
         def solve_best(found: SearchResult) -> Fit:
@@ -134,7 +132,6 @@ class FunctionalCV(FunctionalRegression):
             self,
             axes,
             _on_axes(evaluate, len(curve_kernels)),
-            name=name,
             solve=solve_best,
             n_folds=n_folds,
             progress=report(progress, self),

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, array_namespace, asarray_like, gemm, to_numpy
 from iokr._system.memory import check_matrix
-from iokr._validation.arguments import check_choice, check_computed, check_integer, check_same_length
+from iokr._validation.arguments import check_computed, check_same_length
 from iokr.data.objects import n_objects
 from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import adapt
@@ -232,10 +232,7 @@ class LinkModel(KernelModel, ABC):
         ``source``, ``target`` and ``score``.
         """
         check_is_fitted(self)
-        check_choice(known, "known", (True, False))
-        if top is not None:
-            check_integer(top, "top", minimum=1)
-        above = lower_bound(threshold, top, self.best_threshold)
+        above = lower_bound(threshold, top, known, self.best_threshold)
         A, B = self.factors(X1)
         if X2 is not X1:
             _, B = self.factors(X2)

@@ -15,7 +15,7 @@ from iokr._component import Limits, component
 from iokr._validation.arguments import one_of
 from iokr.data.objects import take
 from iokr.decoders.base import Identity
-from iokr.estimators.areas import AREAS, SCORINGS, AreaRule, areas_by_name
+from iokr.estimators.areas import SCORINGS, AreaRule, areas_by_name
 from iokr.estimators.links.evaluate import LinkFold, LinkGrid, check_link_grid, leave_nodes_out, on_node_folds
 from iokr.estimators.links.network import LinkData, Network, fit_output_kernel
 from iokr.estimators.links.predictor import LinkRegression
@@ -165,8 +165,7 @@ class LinkPredictorCV(CallbackSupportMixin, LinkRegression):  # type: ignore[mis
 
         watch = report(context, self, progress)
         settings: dict[str, Any] = {"rule": rule, "solve": solve_best, "n_folds": n_folds, "progress": watch}
-        found = select(self, grid.axes, evaluate, name="scores_", **settings)
-        self.areas_ = {name: drop_single_axes(found.measures[name])[0] for name in AREAS}
+        found = select(self, grid.axes, evaluate, **settings)
         self.freedom_ = drop_single_axes(found.measures["freedom"])[0]
         i, b, m, _, _ = found.best_index
         fit = found.solution

@@ -8,15 +8,20 @@ from typing import Any
 import numpy as np
 
 from iokr._array import Array, array_namespace, blocks, gemm, to_numpy
-from iokr._validation.arguments import check_number
+from iokr._validation.arguments import COUNT, FLAG, check_number, either
 
 __all__ = ["best_pairs", "f1_threshold", "fit_logistic", "lower_bound", "root_mean_square"]
 
 _PANEL = 1 << 22  # scores held at a time
 
 
-def lower_bound(threshold: Any, top: int | None, default: Callable[[], float]) -> float:
-    """The score that listed pairs exceed: `threshold`; without one none with `top`, else `default()`."""
+def lower_bound(threshold: Any, top: Any, known: Any, default: Callable[[], float]) -> float:
+    """The score that listed pairs exceed: `threshold`; without one none with `top`, else `default()`.
+
+    The other arguments of `predict_links` are checked: `top` is None or a number of pairs, `known` True or False.
+    """
+    FLAG(known, "known")
+    either(None, COUNT)(top, "top")
     if threshold is not None:
         return check_number(threshold, "threshold")
     return -np.inf if top is not None else default()

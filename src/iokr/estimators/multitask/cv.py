@@ -151,7 +151,7 @@ class MultiTaskCV(TaskRegression):
             observed = data.targets.observed()
             similarities = [task_similarity(observed, given.weight, self.tasks, width=width) for width in widths]
             evaluate = _leave_one_out(posed, similarities, task_weights, grid.alphas, together)
-        found = select(self, axes, evaluate, name="loo_errors_", progress=report(progress, self))
+        found = select(self, axes, evaluate, progress=report(progress, self))
         self.alpha_, self.task_weight_ = found.best["alpha"], found.best["task_weight"]
         self.width_ = found.best["width"]
         best: _TaskModel = found.solution

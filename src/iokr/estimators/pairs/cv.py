@@ -13,14 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from iokr._array import Array, is_array, to_numpy
 from iokr._component import Limits, component
 from iokr._validation.arguments import FLAG, check_folds, check_same_length, one_of
-from iokr.estimators.areas import AREAS, SCORINGS, AreaRule, areas_by_name
+from iokr.estimators.areas import SCORINGS, AreaRule, areas_by_name
 from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import copy_features
 from iokr.estimators.pairs.model import PairModel, choose_strategy
 from iokr.estimators.progress import CallbackSupportMixin, begin, end, report, with_callbacks
 from iokr.estimators.regression.evaluate import check_grid
 from iokr.estimators.search.engine import Part, cv_results, n_points, select
-from iokr.estimators.search.result import ALPHAS, Axis, SearchResult, check_values, drop_single_axes, listed
+from iokr.estimators.search.result import ALPHAS, Axis, SearchResult, check_values, listed
 from iokr.losses.base import Loss
 from iokr.solvers.base import Solver
 
@@ -129,8 +129,7 @@ class PairModelCV(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
             return self._solve_best(found, axes[-1].values, data)
 
         watch = report(progress, self)
-        found = select(self, axes, evaluate, name="scores_", solve=solve_best, progress=watch, **settings)
-        self.areas_ = {name: drop_single_axes(found.measures[name])[0] for name in AREAS}
+        found = select(self, axes, evaluate, solve=solve_best, progress=watch, **settings)
         self.strategy_, self.mix_, self.alpha_ = found.best["strategy"], found.best["mix"], found.best["alpha"]
         self.model_: PairModel = found.solution
         if self.refit:

@@ -16,7 +16,7 @@ from iokr._component import component
 from iokr._system.memory import check_matrix, check_memory
 from iokr._validation.arguments import SHARE, check_choice, check_integer, check_number
 from iokr.data.objects import n_objects, take
-from iokr.estimators.areas import AREAS, SCORINGS, AreaRule, areas_by_name
+from iokr.estimators.areas import SCORINGS, AreaRule, areas_by_name
 from iokr.estimators.inputs import InputAdapter, check_scalar, fit_points, represent
 from iokr.estimators.links.base import LinkModel
 from iokr.estimators.links.network import LinkData
@@ -25,7 +25,7 @@ from iokr.estimators.pairs.model import choose_strategy
 from iokr.estimators.pairs.strategies import PairData
 from iokr.estimators.progress import CallbackSupportMixin, Progress, begin, end, report, with_callbacks
 from iokr.estimators.search.engine import Part, cv_results, forget_search, n_points, select
-from iokr.estimators.search.result import Axis, check_values, drop_single_axes, listed
+from iokr.estimators.search.result import Axis, check_values, listed
 from iokr.kernels.base import Kernel, check_gram
 from iokr.losses.square import Square
 from iokr.model_selection.nodes import NodeKFold, TooFewLinks
@@ -313,8 +313,7 @@ class PairLinkPredictorCV(CallbackSupportMixin, PairLinkRegression):  # type: ig
         if n_points(axes) > 1:
             evaluate = _on_node_folds(data, linked, axes, n_folds)
             settings: dict[str, Any] = {"rule": AreaRule(self.scoring, "best"), "n_folds": n_folds}
-            found = select(self, axes, evaluate, name="scores_", progress=report(context, self, progress), **settings)
-            self.areas_ = {name: drop_single_axes(found.measures[name])[0] for name in AREAS}
+            found = select(self, axes, evaluate, progress=report(context, self, progress), **settings)
             self.mix_, self.alpha_ = found.best["mix"], found.best["alpha"]
             best = found.best_index[0]
         fitted, K = _fit_kernel(kernels[best], data, linked)

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from iokr._array import Array, array_namespace, is_array, row_sq_norms, to_numpy
+from iokr._array import Array, is_array, row_sq_norms, to_numpy
 from iokr._component import component
 from iokr._validation.arguments import check_same_length, check_weight
 from iokr.data.frames import read
@@ -147,12 +147,6 @@ class IOKRClassifier(ClassifierMixin, PlainModel):  # type: ignore[misc]
         `IOKR.predict_proba`. There for the square loss.
         """
         return softmax(_squares(self._values(X)), self.temperature_)
-
-    @available_if(_closed)  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: Any) -> Array:
-        """The logarithms of `predict_proba`."""
-        p = self.predict_proba(X)
-        return array_namespace(p).log(p)
 
 
 def _labels(y: Any) -> np.ndarray:

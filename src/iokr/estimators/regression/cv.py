@@ -128,10 +128,8 @@ class IOKRCV(KernelRegression):
             )
         parts: dict[str, Any] = {"manifold": self.manifold, "solver": self.solver}
         if self.cv is None:
-            name = "loo_errors_"
             evaluate = leave_one_out(data, grid, groups=together, **parts)
         else:
-            name = "cv_errors_"
             if data.targets.mask is not None:
                 check_observed(data.targets.mask)  # so that errors name rows of y, not rows of a fold
             evaluate = on_folds(self._folds(data, splits, grid), grid, **parts)
@@ -140,7 +138,7 @@ class IOKRCV(KernelRegression):
             best = found.best
             return solve(data, best["kernel"], best["alpha"], best["manifold__weight"], **parts)
 
-        settings: dict[str, Any] = {"name": name, "n_folds": n_folds, "progress": report(progress, self)}
+        settings: dict[str, Any] = {"n_folds": n_folds, "progress": report(progress, self)}
         found = select(self, grid.axes, evaluate, solve=solve_best, **settings)
         self._set_choice(data, found.solution)
         end(progress, self, X=X, y=y)
@@ -151,8 +149,7 @@ class IOKRCV(KernelRegression):
         progress = begin(self, None)
         chunks = partial(track, progress, self, name="chunk")
         evaluate = evaluate_chunks(self, source, grid.kernels, grid.alphas, self._output_parts(), chunks)
-        name = "loo_errors_" if self.cv is None else "cv_errors_"
-        found = select(self, grid.axes, evaluate, name=name)
+        found = select(self, grid.axes, evaluate)
         state, alpha = found.solution
         self._set_choice(*solve_moments(state, alpha, self.solver))
         end(progress, self)

@@ -202,13 +202,15 @@ def select(
     axes: Sequence[Axis],
     evaluate: Iterable[Part],
     *,
-    name: str,
     rule: Rule = smallest,
     solve: Callable[[SearchResult], Any] | None = None,
     n_folds: int = 1,
     progress: Progress | None = None,
 ) -> SearchResult:
-    """`search` for a model that keeps the result: `search_`, `interrupted_`, `best_index_`, and its values as `name`.
+    """`search` for a model that keeps the result: `search_`, `interrupted_`, `best_index_`, and the values.
+
+    Without the axes of length one, the values are `scores_`, `loo_errors_`, or with the parameter `cv` `cv_errors_`;
+    those of several measures are `areas_`.
 
     After an interrupt the model has these alone, not those of an earlier fit, and `KeyboardInterrupt` is raised.
 
@@ -217,8 +219,6 @@ def select(
     model : estimator
     axes, evaluate, rule, solve, n_folds, progress :
         As in `search`.
-    name : {"loo_errors_", "cv_errors_", "scores_"}
-        The attribute that holds the values without the axes of length one.
     """
     found = search(axes, evaluate, rule=rule, solve=solve, n_folds=n_folds, progress=progress)
     forget_search(model)
@@ -229,10 +229,14 @@ def select(
     model.interrupted_ = found.interrupted
     model.search_ = replace(found, solution=None)
     values, index = drop_single_axes(found.values, found.best_index)
-    setattr(model, name, values)
+    left_out = found.folds is None and model.get_params(deep=False).get("cv") is None
+    name = "loo_errors_" if left_out else "cv_errors_"
+    setattr(model, "scores_" if rule.larger else name, values)
     if found.interrupted:
         raise KeyboardInterrupt
     model.best_index_ = index
+    if len(rule.measures) > 1:
+        model.areas_ = {measure: drop_single_axes(found.measures[measure])[0] for measure in rule.measures}
     return found
 
 
