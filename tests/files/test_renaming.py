@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import tokenize
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -13,11 +12,10 @@ import iokr
 import iokr_lab
 from iokr import extend
 from iokr._state import stored_names
-from iokr.files.kinds import KINDS
-from iokr.files.registry import FOLDERS
+from iokr.files.kinds import KINDS, PACKAGES
 
 HERE = Path(__file__).parent
-PUBLIC = {name for folder in FOLDERS if folder != "baselines" for name in import_module(f"iokr.{folder}").__all__}
+PUBLIC = {name for package in PACKAGES.values() for name in package.__all__}
 FOREIGN = {"Graph"}  # NetworkX has such a class, too
 CLASSES = {cls.__name__ for cls in KINDS.values()} - PUBLIC - FOREIGN - set(extend.__all__)
 FIELDS = {

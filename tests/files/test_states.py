@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import dataclass
-from importlib import import_module
 from inspect import isabstract
 from pathlib import Path
 
@@ -15,12 +14,13 @@ import iokr
 import members
 from fitted_models import CASES, fitted, flat
 from iokr._state import Stateful, made_from, state_of, stored_names
+from iokr.apps.links import baselines
 from iokr.extend import Kernel, component
 from iokr.files.container import open_container
-from iokr.files.kinds import KINDS
+from iokr.files.kinds import KINDS, PACKAGES
 from iokr.files.model import read_structure
 from iokr.files.objects import GRAPHS, SPARSE
-from iokr.files.registry import FOLDERS, class_of, name_of
+from iokr.files.registry import class_of, name_of
 from iokr.kernels import RBF, Normalized
 
 GOLDEN = sorted((Path(__file__).parent / "golden" / "format2").glob("*.safetensors"))
@@ -141,8 +141,7 @@ def test_the_guide_lists_every_kind_with_its_fields():
 
 def test_the_guide_lists_the_further_fields_of_public_classes():
     listed = {name: fields for names, fields in rows() for name in names.split(", ")}
-    homes = ["", *(f".{folder}" for folder in FOLDERS if folder != "baselines"), ".apps.links.baselines"]
-    modules = [import_module(f"iokr{home}") for home in homes]
+    modules = [*PACKAGES.values(), baselines]
     found = {getattr(module, name) for module in modules for name in module.__all__}
     public = [cls for cls in found if isinstance(cls, type) and issubclass(cls, Stateful) and not isabstract(cls)]
     for cls in set(public) - set(KINDS.values()):

@@ -1,12 +1,29 @@
-"""The kinds of values in model files whose classes are private. A kind never changes; its class may be renamed."""
+"""The names in model files: packages of public classes, and kinds of values whose classes are private.
+
+Names never change; classes may be renamed and moved.
+"""
 
 from __future__ import annotations
 
-from iokr import problem
+from types import ModuleType
+
+import iokr
+from iokr import (
+    chem,
+    decoders,
+    embeddings,
+    kernels,
+    losses,
+    manifolds,
+    model_selection,
+    operator_kernels,
+    problem,
+    solvers,
+)
 from iokr._array import factorizations
 from iokr.chem import spectra
 from iokr.data import bits, frames, graphs, objects, ragged, trees
-from iokr.decoders import graphs as decoders
+from iokr.decoders import graphs as decoder_graphs
 from iokr.embeddings import basis
 from iokr.estimators import inputs, outputs
 from iokr.estimators.conformal import closed, left_out, scores
@@ -27,7 +44,21 @@ from iokr.kernels.structured import graphs as graph_kernels
 from iokr.kernels.structured import trees as tree_kernels
 from iokr.operator_kernels import blocks
 
-__all__ = ["KINDS"]
+__all__ = ["KINDS", "PACKAGES"]
+
+# Public classes are named "package.Class", those of `iokr` itself "Class".
+PACKAGES: dict[str, ModuleType] = {
+    "": iokr,
+    "kernels": kernels,
+    "operator_kernels": operator_kernels,
+    "embeddings": embeddings,
+    "losses": losses,
+    "manifolds": manifolds,
+    "solvers": solvers,
+    "decoders": decoders,
+    "model_selection": model_selection,
+    "chem": chem,
+}
 
 KINDS: dict[str, type] = {
     # what a fitted model consists of
@@ -89,6 +120,6 @@ KINDS: dict[str, type] = {
     "mass spectrum": spectra.MassSpectrum,
     "mass spectra": spectra.MassSpectra,
     "graph": graphs.Graph,
-    "graph matrices": decoders.Sketch,
+    "graph matrices": decoder_graphs.Sketch,
     "tree": trees.Preorder,
 }

@@ -95,7 +95,8 @@ def save(
     }
     for hole in writer.holes:
         warnings.warn(
-            f"The file does not hold {hole}; to load it pass {hole.advice}.",
+            f"The file does not hold {hole}; to load it pass `parts={{{hole.path!r}: {hole.name}}}`"
+            + (", the fitted one." if hole.kind == "object" else "."),
             UserWarning,
             stacklevel=2,
         )
@@ -175,12 +176,17 @@ def _load(path: Any, what: str, parts: Mapping[str, Any] | None, mmap: bool, dev
         arrays = None if mmap else file.read(structure["sha256"])
         try:
             tensors = file.mapped if arrays is None else arrays.__getitem__
-            reader = ArrayReader(structure["arrays"], tensors, mapped=mmap, device=device)
-            return _read(structure, what, reader, holes, parts)
+            values = ArrayReader(structure["arrays"], tensors, mapped=mmap, device=device)
+            renew = renewed if structure["format"] == 1 else None
+            reader = Reader(structure["objects"], values, holes, parts, renew)
+            value = reader.value(structure[what])
+            for parameter, component in reader.components.items():
+                _check_parameters(parameter, parts[parameter], component)
+            return value
         except UnknownClass as error:
             raise file.bad(
                 f"it names the class {error}, which iokr {packages.version('iokr')} does not have; it was written by "
-                f"iokr {structure['versions'].get('iokr')}"
+                f"iokr {structure['versions']['iokr']}"
             ) from None
         except MissingBaseline as error:
             raise MissingBaseline(f"{file.path}: {error}.") from None
@@ -188,16 +194,6 @@ def _load(path: Any, what: str, parts: Mapping[str, Any] | None, mmap: bool, dev
             raise
         except _MALFORMED as error:
             raise file.bad(f"its structure is malformed ({type(error).__name__}: {error!s:.100})") from error
-
-
-def _read(structure: Any, what: str, arrays: ArrayReader, holes: list[Hole], parts: dict[str, Any]) -> Any:
-    """The model, or the data of the application."""
-    renew = renewed if structure["format"] == 1 else None
-    reader = Reader(structure["objects"], arrays, holes, parts, renew)
-    value = reader.value(structure[what])
-    for path, component in reader.components.items():
-        _check_parameters(path, parts[path], component)
-    return value
 
 
 def read_structure(file: Container) -> dict[str, Any]:
@@ -208,11 +204,12 @@ def read_structure(file: Container) -> dict[str, Any]:
     try:
         structure = json.loads(text)
         number = structure["format"]
-    except (*_MALFORMED,) as error:
-        raise file.bad(f"its structure is not a JSON object with a format ({error!s:.80})") from None
+        version = structure["versions"]["iokr"]
+    except _MALFORMED as error:
+        raise file.bad(f"its structure is not a JSON object with a format and versions ({error!s:.80})") from None
     if number not in range(1, FORMAT + 1):
         raise file.bad(
-            f"it has the format {number!r:.20} (iokr {_version(structure)}), and iokr {packages.version('iokr')} reads "
+            f"it has the format {number!r:.20} (iokr {version!r:.20}), and iokr {packages.version('iokr')} reads "
             f"formats up to {FORMAT}; a newer iokr may read it"
         )
     if _digest(text) != file.metadata.get(_DIGEST):
@@ -273,11 +270,6 @@ def fingerprint(value: Any) -> str:
         digest.update(f"{name} {tensors[name].dtype.str} {tensors[name].shape}".encode())
         digest.update(tensors[name].tobytes())
     return digest.hexdigest()
-
-
-def _version(structure: Any) -> Any:
-    versions = structure.get("versions")
-    return versions.get("iokr", "unknown") if isinstance(versions, dict) else "unknown"
 
 
 def _digest(text: str) -> str:

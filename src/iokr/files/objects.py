@@ -16,7 +16,7 @@ from scipy import sparse
 from iokr.data.objects import as_objects
 from iokr.files.arrays import ArrayReader
 
-__all__ = ["GRAPHS", "SPARSE", "Packer", "Unpacker", "is_graph", "kind_of", "make_sparse"]
+__all__ = ["GRAPHS", "SEQUENCES", "SPARSE", "Packer", "Unpacker", "is_graph", "kind_of", "make_sparse"]
 
 GRAPHS = ("Graph", "DiGraph", "MultiGraph", "MultiDiGraph")
 SPARSE = {
@@ -32,8 +32,9 @@ _SCALARS: dict[type, str] = {
     str: "str",
     bytes: "bytes",
 }
-_SEQUENCES: dict[type, str] = {tuple: "tuple", list: "list", set: "set", frozenset: "frozenset"}
-_MADE = {name: cls for cls, name in _SEQUENCES.items()}
+SEQUENCES: dict[type, str] = {tuple: "tuple", list: "list", set: "set", frozenset: "frozenset"}
+_MADE = {name: cls for cls, name in SEQUENCES.items()}
+_NUMBERS = {"bool": "|b1", "int": "<i8", "float": "<f8", "complex": "<c16"}
 _SMALL = range(-(1 << 63), 1 << 63)
 
 Describe = Callable[[Any], tuple[str, dict[str, Any]] | None]
@@ -45,8 +46,8 @@ def kind_of(value: Any, describe: Describe) -> tuple[Any, ...] | None:
     cls = type(value)
     if cls in _SCALARS:
         return ("big",) if cls is int and value not in _SMALL else (_SCALARS[cls],)
-    if cls in _SEQUENCES:
-        return (_SEQUENCES[cls],)
+    if cls in SEQUENCES:
+        return (SEQUENCES[cls],)
     if cls is dict:
         return ("dict",)
     if cls is np.ndarray:
@@ -118,8 +119,7 @@ class Packer:
             case "none":
                 return {}
             case "bool" | "int" | "float" | "complex":
-                dtype = {"bool": "|b1", "int": "<i8", "float": "<f8", "complex": "<c16"}[kind[0]]
-                return {"values": self._put(np.array(items, dtype=dtype), name)}
+                return {"values": self._put(np.array(items, dtype=_NUMBERS[kind[0]]), name)}
             case "big":
                 return self._texts([f"{item:x}".encode() for item in items], name)
             case "str":
@@ -214,8 +214,7 @@ class Unpacker:
             case "none":
                 return [None] * count
             case "bool" | "int" | "float" | "complex" as kind:
-                dtype = {"bool": "|b1", "int": "<i8", "float": "<f8", "complex": "<c16"}[kind]
-                return list(self._arrays.numbers(part["values"], dtype).tolist())
+                return list(self._arrays.numbers(part["values"], _NUMBERS[kind]).tolist())
             case "big":
                 return [int(text, 16) for text in self._texts(part)]
             case "str":

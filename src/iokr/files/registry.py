@@ -11,7 +11,7 @@ from importlib.metadata import entry_points
 from types import ModuleType
 from typing import Any
 
-__all__ = ["BASELINES", "FOLDERS", "MissingBaseline", "class_of", "name_of"]
+__all__ = ["MissingBaseline", "class_of", "name_of"]
 
 
 class MissingBaseline(ImportError):
@@ -19,18 +19,14 @@ class MissingBaseline(ImportError):
 
 
 BASELINES = "baselines"  # published methods: of the application on links, and of iokr-lab
-FOLDERS = (
-    *("kernels", "operator_kernels", "embeddings", "losses", "manifolds", "solvers", "decoders"),
-    *(BASELINES, "model_selection", "chem"),
-)
 
 
 @cache
-def _kinds() -> tuple[dict[str, type], dict[type, str]]:
-    """Kinds to classes, and back; many modules, so that they are imported when a file is written or read."""
-    from iokr.files.kinds import KINDS
+def _known() -> tuple[dict[str, ModuleType], dict[str, type], dict[type, str]]:
+    """Packages, kinds, and kinds by their classes; many modules, so that they are imported for the first file."""
+    from iokr.files.kinds import KINDS, PACKAGES
 
-    return KINDS, {cls: kind for kind, cls in KINDS.items()}
+    return PACKAGES, KINDS, {cls: kind for kind, cls in KINDS.items()}
 
 
 def name_of(cls: type) -> str | None:
@@ -38,34 +34,29 @@ def name_of(cls: type) -> str | None:
     parts = cls.__module__.split(".")
     if parts[0] not in ("iokr", "iokr_lab"):
         return None
-    kind = _kinds()[1].get(cls)
-    if kind is not None:
-        return kind
+    packages, _, kinds = _known()
+    if cls in kinds:
+        return kinds[cls]
     if BASELINES in parts:
-        folder = BASELINES
-    elif _public("", cls.__name__) is cls:
-        return cls.__name__
+        name = f"{BASELINES}.{cls.__name__}"
+    elif _exported(packages[""], cls.__name__) is cls:
+        name = cls.__name__
     else:
-        folder = parts[1]
-    known = folder in FOLDERS and _public(folder, cls.__name__) is cls
-    return f"{folder}.{cls.__name__}" if known else None
+        name = f"{parts[1]}.{cls.__name__}"
+    return name if class_of(name) is cls else None
 
 
 def class_of(name: Any) -> type | None:
     """The class of that name, or None. Raises `MissingBaseline` where iokr-lab is needed."""
     if not isinstance(name, str):
         return None
-    kinds = _kinds()[0]
+    packages, kinds, _ = _known()
     if name in kinds:
         return kinds[name]
-    folder, _, short = name.rpartition(".")
-    return _public(folder, short) if folder in ("", *FOLDERS) else None
-
-
-def _public(folder: str, name: str) -> type | None:
-    if folder == BASELINES:
-        return _baseline(name)
-    return _exported(import_module(f"iokr.{folder}".rstrip(".")), name)
+    package, _, short = name.rpartition(".")
+    if package == BASELINES:
+        return _baseline(short)
+    return _exported(packages[package], short) if package in packages else None
 
 
 def _baseline(name: str) -> type | None:

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from iokr._array import is_array, is_numpy, is_sparse
 from iokr._state import Stateful, state_of
 from iokr.files.arrays import ArrayWriter
-from iokr.files.objects import SPARSE, Packer, is_graph, kind_of
+from iokr.files.objects import SEQUENCES, SPARSE, Packer, is_graph, kind_of
 from iokr.files.registry import name_of
 from iokr.files.trees import is_tree, tree_fields
 
@@ -26,7 +26,6 @@ TYPES: dict[str, Any] = {
 BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 _FEW = 16  # objects of a list that are written one by one
 _LONG = 200  # characters of a text that goes to the arrays
-_SEQUENCES = (list, tuple, set, frozenset)
 
 
 @dataclass(frozen=True)
@@ -42,12 +41,6 @@ class Hole:
     def __str__(self) -> str:
         what = {"function": "the function", "class": "the class"}.get(self.kind, "an object of")
         return f"`{self.path}`, {what} {self.module}.{self.name}"
-
-    @property
-    def advice(self) -> str:
-        """What to pass to `load`."""
-        fitted = ", the fitted one" if self.kind == "object" else ""
-        return f"`parts={{{self.path!r}: {self.name if self.kind == 'class' else '…'}}}`{fitted}"
 
 
 class Writer:
@@ -72,7 +65,7 @@ class Writer:
             return value
         if cls is float:
             return value if math.isfinite(value) else {"float": repr(value)}
-        if cls in _SEQUENCES or cls is dict:
+        if cls in SEQUENCES or cls is dict:
             return self._container(value, path, few)
         if cls in (int, str, complex, bytes) or isinstance(value, np.generic) or is_graph(value):
             return {"packed": self._packer.pack([value], path)}
