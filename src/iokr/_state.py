@@ -92,7 +92,7 @@ def stored_names(cls: Any) -> dict[str, str]:
 
 
 class _Names:
-    """Stands in for an object: every attribute is its own name."""
+    """A placeholder of an object: every attribute is its own name."""
 
     def __getattr__(self, name: str) -> str:
         return name

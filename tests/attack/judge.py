@@ -29,6 +29,7 @@ _REFUSALS = (
     "ImportError",
     "ModuleNotFoundError",
     "NotFittedError",
+    "TooFewLinks",
     "NotImplementedError",
     "BadFile",
     "BadMolecule",

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from attack.judge import Case, Wrong
-from iokr.apps.report import LiveTable, Network, Report, Table, Text, text_of, to_cytoscape, to_graphml, write_run
+from iokr.apps.report import LiveNetwork, LiveTable, Report, Table, Text, text_of, to_cytoscape, to_graphml, write_run
 
 __all__ = ["report_cases"]
 
@@ -113,7 +113,7 @@ def network(cell: Any) -> None:
     """GraphML is XML with all nodes and edges, Cytoscape's file is JSON."""
     ids = [str(cell) or "empty", "b", "c"]
     links = [(ids[0], "b", {"kind": cell}), ("b", "c", {"kind": "plain"})]
-    made = Network({name: {"label": cell} for name in ids}, links)
+    made = LiveNetwork({name: {"label": cell} for name in ids}, links)
     root = ET.fromstring(to_graphml(made))
     counts = [sum(element.tag.endswith(tag) for element in root.iter()) for tag in ("}node", "}edge")]
     if counts != [3, 2]:
@@ -125,7 +125,7 @@ CHECKS: dict[str, Callable[[Any], None]] = {
     "report.Report/page": page,
     "report.write_run/folder": folder,
     "report.text_of/cell": text,
-    "report.Network/files": network,
+    "report.LiveNetwork/files": network,
 }
 
 

@@ -48,4 +48,4 @@ def test_many_names_beside_a_model_are_listed(tmp_path):
     beside = {f"name{i}": float(i) for i in range(40)}
     iokr.save(iokr.kernels.RBF(), tmp_path / "k", beside=beside)
     assert load_beside(tmp_path / "k") == beside
-    assert describe(tmp_path / "k")["Beside the model"]["'name39'"] == "39.0"
+    assert describe(tmp_path / "k")["Next to the model"]["'name39'"] == "39.0"

@@ -4,7 +4,7 @@
         file.write(data)
 
 The content goes to a file next to the target, is flushed to the disk, and replaces the target by a rename. Until then
-the target is unchanged, whatever happens: an error, a full disk, a signal, a power cut. `iokr._system.folders` does the
+the target is unchanged after any failure: an error, a full disk, a signal, a power cut. `iokr._system.folders` does the
 same for a folder.
 
 Locks are those of the package filelock. It leaves its lock files behind; ours are removed while the lock is held, which
@@ -162,7 +162,7 @@ def exchange(one: Path, other: Path) -> bool:
 def refuse_name(path: Path, *, windows: bool = os.name == "nt") -> None:
     """ValueError on Windows for names that are invalid, denote devices, or would be changed.
 
-    `aux.tsv` is a device there, whatever its suffix; dots and spaces at the end are dropped.
+    `aux.tsv` is a device there with any suffix; dots and spaces at the end are dropped.
     """
     name = path.name
     if not windows or not name:

@@ -149,7 +149,7 @@ class ResultFolder:
         _remove(self.path / ".iokr-new")
         self._finish_inside()
 
-    # ---------------------------------------------------------------------------------------------------------- beside
+    # ---------------------------------------------------------------------------------------------------------- next to
 
     def _write_beside(self, data: Mapping[str, bytes], dropped: Collection[str]) -> bool:
         """Write a new folder and exchange it with the old one; False where names cannot be exchanged."""

@@ -250,7 +250,7 @@ def verify(path: str | os.PathLike[str]) -> None:
 
 
 def fingerprint(value: Any) -> str:
-    """A hash of data of any kind that files can hold: equal data give equal hashes, whatever their layout in memory.
+    """A hash of data of any kind that files can hold: equal data give equal hashes for any layout in memory.
 
     Examples
     --------

@@ -64,7 +64,7 @@ def _sections(file: Container, structure: Mapping[str, Any]) -> dict[str, dict[s
         "To be given to load": {
             hole["path"]: f"{hole['kind']} {hole['module']}.{hole['name']}" for hole in structure["holes"]
         },
-        "Beside the model": {words.of(key): words.of(node) for key, node in structure["beside"]["dict"]},
+        "Next to the model": {words.of(key): words.of(node) for key, node in structure["beside"]["dict"]},
         "Largest arrays": _largest(file),
         "Hashes of the training data": {name: str(digest) for name, digest in structure["data"].items()},
         "Provenance": {name: _short(str(value)) for name, value in structure["provenance"].items()},

@@ -31,7 +31,7 @@ _NAMES = {metric.__name__: metric for metric in _SIGNS}
 def decoded_scorer(
     metric: str | Callable[..., float], *, candidates: Any = None, greater_is_better: bool | None = None, **options: Any
 ) -> DecodedScorer:
-    """score = ± metric(y, ŷ), ŷ = model.predict(X, candidates): larger is better, whatever the output kernel.
+    """score = ± metric(y, ŷ), ŷ = model.predict(X, candidates): larger is better for any output kernel.
 
     The default `score`, R² in the output feature space, cannot be compared between output kernels: a kernel that does
     not distinguish outputs is the easiest to predict. A loss between the true and the decoded output can, so

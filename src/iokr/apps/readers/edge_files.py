@@ -139,7 +139,7 @@ def _columns_by_name(cells: Cells, header: Sequence[str], names: Collection[str]
     if weights:
         texts = texts_of(cells.frame.iloc[1 if cells.header is None else 0 :, weights[0]])
         words = sum(not is_number(text) for text in texts)
-        if 2 * words <= len(texts):  # else they are no weights: BioGRID's scores, for instance, are dashes
+        if 2 * words <= len(texts):  # else they are not weights: BioGRID's scores, for instance, are dashes
             columns.append(weights[0])
     return tuple(str(j + 1) for j in columns)
 

@@ -19,7 +19,7 @@ def silent(done: int, total: int, what: str) -> None:
 
 
 def stage(progress: Progress, name: str, start: float, end: float) -> Progress:
-    """The progress of a stage by its own steps, told as percent of all work, of which the stage is `start` to `end`.
+    """The progress of a stage by its own steps, in percent of all work, of which the stage is `start` to `end`.
 
     Examples
     --------
