@@ -33,6 +33,8 @@ __all__ = ["Target", "folders", "grid", "parameters", "public", "variants"]
 
 INSIDE = ("extend", "problem", "gram", "data", "apps", "cli", "estimators")  # documented as inside, or shown elsewhere
 HOOKS = {
+    "state",
+    "from_state",
     "keep",
     "learn",
     "compare",
