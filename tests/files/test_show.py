@@ -1,5 +1,7 @@
 """A file in words, without the parts that it asks for."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.preprocessing import StandardScaler
@@ -9,6 +11,8 @@ import reference
 from fitted_models import CASES, fitted
 from iokr.files import BadFile, describe, load_beside
 from iokr.kernels import Features, FromFunction
+
+FILES = sorted((Path(__file__).parent / "golden").rglob("*.safetensors"))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -30,6 +34,16 @@ def test_parts_and_provenance_are_told(tmp_path):
     assert sections["To be given to load"]["right__f"] == "function reference.linear"
     assert sections["Parameters"]["left"] == "Features(transformer=StandardScaler)"
     assert sections["Provenance"] == {"who": "me"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_files_of_both_formats_show_the_present_parameters(path):
+    name = next(name for name in CASES if name.replace(" ", "_") == path.stem)
+    model = fitted(name).model
+    sections = describe(path)
+    assert sections["File"]["format"].startswith(path.parent.name.removeprefix("format"))
+    shown, parameters = set(sections["Parameters"]), set(model.get_params(deep=False))
+    assert shown <= parameters and parameters - shown <= {"manifold", "widths"}  # which were added later
 
 
 def test_values_are_written_as_python_does(tmp_path):

@@ -15,10 +15,11 @@ from iokr.data.objects import Parts
 from iokr.estimators.pairs.all_pairs import AllPairs
 from iokr.estimators.search.result import Axis
 
-__all__ = ["renewed"]
+__all__ = ["present_names", "renewed"]
 
 KINDS = {
     "AllPairs": "ridge on all pairs",
+    "AllPairsCV": "PairLinkPredictorCV",
     "Axis": "search axis",
     "Bags": "bags",
     "Bits": "bits",
@@ -62,6 +63,7 @@ KINDS = {
     "QuantilePoints": "quantile points",
     "QuantileRows": "quantile rows",
     "Ragged": "ragged array",
+    "Search": "search result",
     "SearchResult": "search result",
     "SequencePositions": "sequence positions",
     "SketchedLandmarks": "sketched landmarks",
@@ -76,6 +78,7 @@ KINDS = {
     "TreeColumns": "subtrees",
     "TreePreorder": "tree",
     "Vocabulary": "features",
+    "rivals.PairLinks": "PairLinkPredictor",
 }
 
 # Attributes of any class: their names now, None for what is computed again. Others lose their first underscore only.
@@ -191,28 +194,29 @@ def _all_pairs_cv(state: dict[str, Any]) -> dict[str, Any]:
     return made | {"ridge_": state["pairs_"], "pairwise": False, "single_precision": False}
 
 
-REPLACED: dict[str, tuple[str, Callable[[dict[str, Any]], dict[str, Any]]]] = {
-    "AllPairsCV": ("PairLinkPredictorCV", _all_pairs_cv),
-    "LinkPredictorCV": ("LinkPredictorCV", _link_predictor_cv),
-    "decoders.GraphEdits": ("decoders.GraphEdits", _graph_edits),
-    "Search": ("search result", _search),
-    "rivals.PairLinks": ("PairLinkPredictor", _pair_links),
+CONVERTED: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "AllPairsCV": _all_pairs_cv,
+    "LinkPredictorCV": _link_predictor_cv,
+    "Search": _search,
+    "decoders.GraphEdits": _graph_edits,
+    "rivals.PairLinks": _pair_links,
 }
 
 
 def renewed(name: Any, fields: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """The present name and state of an object of format 1."""
+    present, state = present_names(name, fields)
+    return (present, CONVERTED[name](state)) if name in CONVERTED else (present, state)
+
+
+def present_names(name: Any, fields: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The present name of a class of format 1, and its fields by their present names."""
     if not isinstance(name, str):
-        return name, fields
+        raise ValueError(f"{name!r:.40} is not the name of a class")
     names = {**FIELDS, **RENAMED.get(name, {})}
     state = {}
     for field, value in fields.items():
         present = names.get(field, field.removeprefix("_"))
         if present is not None:
             state[present] = value
-    if name in REPLACED:
-        present_name, convert = REPLACED[name]
-        return present_name, convert(state)
-    if name.startswith("rivals."):
-        return name.replace("rivals", "baselines", 1), state
-    return KINDS.get(name, name), state
+    return KINDS.get(name, name.replace("rivals.", "baselines.")), state

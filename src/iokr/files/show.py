@@ -9,6 +9,7 @@ from typing import Any
 
 from iokr._system.memory import human_bytes
 from iokr.files.container import Container, open_container
+from iokr.files.format1 import present_names
 from iokr.files.model import read_structure
 from iokr.files.registry import MissingBaseline, class_of
 
@@ -40,9 +41,19 @@ def describe(path: str | os.PathLike[str]) -> dict[str, dict[str, str]]:
     with open_container(path) as file:
         structure = read_structure(file)
         try:
+            if structure["format"] == 1:
+                structure["objects"] = list(map(_present, structure["objects"]))
             return _sections(file, structure)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as error:
             raise file.bad(f"its structure is malformed ({type(error).__name__}: {error!s:.80})") from None
+
+
+def _present(entry: dict[str, Any]) -> dict[str, Any]:
+    """An object of format 1 with its present names."""
+    if "class" not in entry:
+        return entry
+    name, fields = present_names(entry["class"], entry["fields"])
+    return {"class": name, "fields": fields}
 
 
 def _sections(file: Container, structure: Mapping[str, Any]) -> dict[str, dict[str, str]]:
