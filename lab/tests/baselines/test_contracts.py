@@ -207,7 +207,7 @@ BAD_GRAPHS = [
     (W + np.eye(N), None, "to itself"),
     (np.zeros((N, N)), None, "must have a link between two labelled nodes"),
     (W, [0], "At least two labelled nodes"),
-    (W, [0, 16], "names node 16"),
+    (W, [0, 16], "from 0 to 15, got 16"),
     (W, [3, 3], "more than once"),
 ]
 
