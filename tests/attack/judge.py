@@ -16,12 +16,13 @@ import numpy as np
 from scipy import sparse
 
 import iokr
+import iokr_lab
 from tolerance import rounding
 
 __all__ = ["BAD", "Case", "Outcome", "Wrong", "check_finite", "check_same", "judge"]
 
 BAD = ("wrong", "traceback", "unclear", "warning", "memory", "hang", "crash", "broken")
-_SOURCES = (str(Path(iokr.__file__).parent), str(Path(iokr.__file__).parents[1] / "iokr_lab"))
+_SOURCES = (str(Path(iokr.__file__).parent), str(Path(iokr_lab.__file__).parent))
 _REFUSALS = (
     "ValueError",
     "TypeError",
