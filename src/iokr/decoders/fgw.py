@@ -13,7 +13,7 @@ import numpy as np
 from iokr._array import is_array, is_sparse, to_numpy
 from iokr.data.graphs import edge_label_matrix, edge_values, networkx_neighbors
 from iokr.data.objects import BadObject, BadObjectType, as_array, is_networkx, key
-from iokr.decoders._search.labels import in_order
+from iokr.decoders._search.local import in_order
 from iokr.decoders._search.transport import Arrays, canonical_order, fused_distance, import_ot
 
 __all__ = ["SoftGraph", "arrays_of", "canonical", "fgw_distance", "soft_graph"]

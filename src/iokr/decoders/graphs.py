@@ -11,8 +11,8 @@ import numpy as np
 from iokr._array import Array, is_sparse, to_numpy
 from iokr.data.graphs import Graph, graphs
 from iokr.data.objects import as_objects, is_networkx, n_objects
-from iokr.decoders._search.labels import distinct_labels
 from iokr.decoders._search.linear import kernel_option, output_costs
+from iokr.decoders._search.local import distinct_labels
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.kernels.base import Kernel

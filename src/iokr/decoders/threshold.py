@@ -13,7 +13,7 @@ from iokr.data.objects import as_array, as_objects, is_numeric
 from iokr.decoders._search.linear import output_kernel, output_weights
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding, KernelEmbedding
-from iokr.kernels.structured.label_sets import Hamming
+from iokr.kernels.structured.sets import Hamming
 from iokr.kernels.vectors import Linear
 
 __all__ = ["Threshold"]

@@ -14,9 +14,8 @@ from iokr._component import Limits, component
 from iokr._validation.arguments import COUNT, FLAG, NATURAL, either
 from iokr.data.objects import as_objects, is_networkx, key
 from iokr.data.trees import Preorder, preorder, tree_nodes
-from iokr.decoders._search.labels import distinct_labels
 from iokr.decoders._search.linear import kernel_option, output_costs, search_rows
-from iokr.decoders._search.local import descend
+from iokr.decoders._search.local import descend, distinct_labels
 from iokr.decoders._search.trees import productions, subtrees, tree_edits
 from iokr.decoders.base import Decoder
 from iokr.decoders.candidates import rank_shared

@@ -7,7 +7,6 @@ from iokr._lazy import lazy_names
 if TYPE_CHECKING:
     from iokr.kernels.algebra import Centered, GaussianOf, Mean, Normalized, TanimotoOf
     from iokr.kernels.alignment import Aligned
-    from iokr.kernels.ard import ARD
     from iokr.kernels.base import FeatureKernel, Kernel, PairwiseKernel, Product, Scaled, Sum
     from iokr.kernels.curves import L2, Periodic, Pointwise, Warped
     from iokr.kernels.features import Columns, EmpiricalMap, Features
@@ -17,23 +16,21 @@ if TYPE_CHECKING:
     from iokr.kernels.nystroem import Nystroem, Sketch
     from iokr.kernels.pairs import CartesianPair, MetricPair, MixedPair, PairKernel, TensorPair
     from iokr.kernels.precomputed import Precomputed
-    from iokr.kernels.spectra import ProbabilityProduct
-    from iokr.kernels.spectra_binned import CosineBinned
+    from iokr.kernels.spectra import CosineBinned, ProbabilityProduct
     from iokr.kernels.spectra_metadata import Categories, CollisionEnergy, Formula, Mass
     from iokr.kernels.structured.bags import SetKernel
     from iokr.kernels.structured.grakel import GraKeL
     from iokr.kernels.structured.graphs import ShortestPath, WeisfeilerLehman
-    from iokr.kernels.structured.label_sets import Hamming
     from iokr.kernels.structured.paths import Paths
     from iokr.kernels.structured.rankings import Kendall, Mallows, Spearman, order_ranks
     from iokr.kernels.structured.sequences import Positional
     from iokr.kernels.structured.series import GlobalAlignment
-    from iokr.kernels.structured.sets import Jaccard, Tanimoto
+    from iokr.kernels.structured.sets import Hamming, Jaccard, Tanimoto
     from iokr.kernels.structured.strings import Mismatch, Spectrum
     from iokr.kernels.structured.subsequences import Subsequence
     from iokr.kernels.structured.trees import Subtree
     from iokr.kernels.subformulas import Subformulas
-    from iokr.kernels.vectors import RBF, Cosine, Laplacian, Linear, Polynomial
+    from iokr.kernels.vectors import ARD, RBF, Cosine, Laplacian, Linear, Polynomial
 
 __all__ = [
     "ARD",

@@ -9,9 +9,8 @@ import numpy as np
 from scipy.linalg.blas import dsymm
 
 from iokr._array import is_sparse, to_numpy
-from iokr.kernels.ard import ARD
 from iokr.kernels.base import BinaryKernel, Kernel, Product, Scaled, Sum
-from iokr.kernels.vectors import RBF
+from iokr.kernels.vectors import ARD, RBF
 
 __all__ = ["log_gradients"]
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg.blas import dsymm
 from scipy.linalg.lapack import dpotrf, dpotri
 
-from iokr.kernels.ard import ARD
+from iokr.kernels.vectors import ARD
 from iokr.model_selection.tuning import Search, evidence
 from iokr_lab.bench.base import Benchmark, Contender, Question, Target
 from iokr_lab.bench.grams import lower_gram, smooth_vectors

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from iokr.apps.report import Report, Spread, Table, Text
 from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR
-from iokr.kernels.ard import ARD
-from iokr.kernels.vectors import RBF
+from iokr.kernels.vectors import ARD, RBF
 from iokr.model_selection.tuning import tune
 from iokr_lab.data.quantile import load_quantile
 from iokr_lab.splits import TrainTest, standardised_split

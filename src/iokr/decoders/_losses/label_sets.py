@@ -10,7 +10,7 @@ from iokr._array import blocks, is_sparse, to_numpy
 from iokr._validation.arguments import check_numbers
 from iokr.data.objects import as_objects, is_numeric
 from iokr.decoders._losses.base import PairLoss
-from iokr.kernels.structured.label_sets import Hamming
+from iokr.kernels.structured.sets import Hamming
 
 __all__ = ["CategoryHamming", "LabelSetF1", "LabelSetHamming", "hamming_loss"]
 

@@ -1,13 +1,16 @@
-"""Local search by the best single edit."""
+"""Local search by the best single edit, over labels in an order that does not depend on the data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["descend"]
+from iokr.data.objects import key
+
+__all__ = ["descend", "distinct_labels", "in_order"]
+
 
 T = TypeVar("T")
 _LESS = 1e-10  # relative decrease of the cost below which the search ends: less may be rounding, without end
@@ -30,3 +33,16 @@ def descend(
         here = edited[best]
         cost = float(values[best])
     return here, cost
+
+
+def in_order(names: Iterable[Hashable]) -> list[Hashable]:
+    """Names sorted by type and text, in any order of appearance."""
+    return sorted(names, key=lambda name: (type(name).__name__, repr(name)))
+
+
+def distinct_labels(labels: Iterable[Any]) -> dict[Hashable, Any]:
+    """The distinct labels by their keys, sorted; the first of equal ones."""
+    first: dict[Hashable, Any] = {}
+    for label in labels:
+        first.setdefault(key(label), label)
+    return {name: first[name] for name in in_order(first)}
