@@ -53,6 +53,13 @@ class TestComponent:
     def test_repr_names_the_class(self, component):
         assert type(component).__name__ in repr(component)
 
+    def test_limits_are_of_parameters_and_hold(self, component):
+        assert set(component.limits) <= set(component.get_params(deep=False))
+        component.check_parameters()
+        for name in component.limits:
+            with pytest.raises((TypeError, ValueError), match=f"`{name}` must be"):
+                clone(component).set_params(**{name: object()}).check_parameters()
+
     def test_parameters_are_the_arguments_of_init(self, component):
         params = component.get_params(deep=False)
         signature = inspect.signature(type(component).__init__)
