@@ -7,7 +7,7 @@ from scipy import sparse
 from iokr import IOKR
 from iokr.kernels import Hamming, Positional
 from iokr.kernels.generic import Delta
-from iokr.kernels.structured import label_sets as hamming_module
+from iokr.kernels.structured import sets as hamming_module
 from iokr.metrics import hamming
 from reference import assert_close
 from samples import vectors
