@@ -112,9 +112,8 @@ def dependencies(tmp_path_factory):
     """A folder with what `iokr[report]` declares, and nothing else, as in an empty environment."""
     pytest.importorskip("matplotlib"), pytest.importorskip("jinja2")
     folder = tmp_path_factory.mktemp("dependencies")
-    for name, distribution in distributions("iokr[report]").items():
-        if name == "iokr":
-            continue
+    declared = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["report"]]
+    for distribution in distributions(*declared).values():
         for top in {path.parts[0] for path in distribution.files} - {"..", "__pycache__"}:
             if not (folder / top).exists():
                 (folder / top).symlink_to(distribution.locate_file(top))
