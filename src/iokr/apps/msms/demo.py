@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from iokr.chem.spectra import MassSpectra, MassSpectrum, read_spectra
-from iokr.chem.structures.fragments import bond_fragments
-from iokr.chem.structures.molecules import BadMolecule, Molecule
+from iokr.chem.structures.molecules import BadMolecule, Molecule, bond_fragments
 
 __all__ = ["MadeSpectra", "made_molecules", "make_spectra", "write_demo"]
 

@@ -75,7 +75,9 @@ class Layout:
         for name in (*self.columns, *(one for one in self.one_hot if one != "*")):
             is_pattern = "*" in name or "?" in name
             found = [j for j, other in enumerate(names) if is_pattern and fnmatchcase(other, name)]
-            order += [j for j in found or [find_column(name, names, where)] if j not in order]
+            if not found:
+                found = [find_column(name, names, where)]
+            order += [j for j in found if j not in order]
         return order
 
 

@@ -7,15 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from iokr.apps.readers.bounded import check_parquet, gzip_errors, open_binary
 from iokr.apps.readers.formats import check_file, format_of, unknown_format
 from iokr.apps.readers.typed_tables import as_pandas
 from iokr.data.frames import is_table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["Rejected", "TextFile", "first_of", "missing_column", "name_of", "named_rows"]
 
@@ -99,8 +96,10 @@ def named_rows(source: Any, *needed: Sequence[str]) -> Iterator[tuple[int, dict[
     Rows of Parquet files and data frames are numbered from 1. ValueError unless there is a column of each of the
     sequences of names in `needed`.
     """
+    rows: Iterator[tuple[int, Sequence[Any]]]
     if is_table(source):
-        rows = _frame_rows(as_pandas(source, "source"))
+        frame = as_pandas(source, "source")
+        rows = chain([(0, list(frame.columns))], enumerate(frame.itertuples(index=False, name=None), start=1))
     elif format_of(source) in _PARQUET:
         rows = _parquet_rows(source)
     elif format_of(source) in _SEPARATORS:
@@ -165,11 +164,6 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, Sequence[Any]]]:
             yield from enumerate(chain.from_iterable(batches), start=1)
     except ArrowInvalid as error:
         raise ValueError(f"{path.name} is not a Parquet file, or is damaged: {str(error).splitlines()[0]}") from error
-
-
-def _frame_rows(frame: pd.DataFrame) -> Iterator[tuple[int, Sequence[Any]]]:
-    yield 0, list(frame.columns)
-    yield from enumerate(frame.itertuples(index=False, name=None), start=1)
 
 
 def _is_empty(cell: Any) -> bool:

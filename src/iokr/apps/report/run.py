@@ -180,7 +180,7 @@ def write_run(
                 raise ValueError(f"`{name}` cannot be encoded as UTF-8: remove the surrogate in {near!a}.") from None
         digests = {name: sha256(content).hexdigest() for name, content in contents.items() if name != run}
         contents[run] = _json({**report.info, "files": digests}).encode()
-        earlier = {
+        earlier = {  # files of the earlier run that have not changed since
             name
             for name, digest in (_written_files(folder) or {}).items()
             if Path(name).name == name and (folder / name).is_file() and _sha256(folder / name) == digest

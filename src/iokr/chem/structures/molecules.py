@@ -10,7 +10,7 @@ from typing import Any
 
 from iokr._state import Stateful
 
-__all__ = ["BadMolecule", "Molecule", "rdkit_version", "structure_text"]
+__all__ = ["BadMolecule", "Molecule", "bond_fragments", "rdkit_version", "structure_text"]
 
 
 class BadMolecule(ValueError):
@@ -177,6 +177,26 @@ def structure_text(structure: Any) -> str:
         return Molecule(structure).text
     except TypeError:  # a number in a table: its text gets a reason where it is parsed
         return str(structure)
+
+
+def bond_fragments(molecule: Molecule) -> Iterator[tuple[float, float]]:
+    """(exact mass, order of the broken bond) of both parts, for each single or double bond outside rings.
+
+    >>> from iokr.chem.structures.molecules import Molecule, bond_fragments
+    >>> [(round(mass, 3), order) for mass, order in bond_fragments(Molecule("CO"))]
+    [(16.031, 1.0), (18.011, 1.0)]
+    """
+    from rdkit import Chem
+    from rdkit.Chem.rdMolDescriptors import CalcExactMolWt
+
+    mol = molecule.mol
+    for bond in mol.GetBonds():
+        order = float(bond.GetBondTypeAsDouble())
+        if bond.IsInRing() or order > 2:
+            continue
+        parts = Chem.FragmentOnBonds(mol, [bond.GetIdx()], addDummies=False)
+        for part in Chem.GetMolFrags(parts, asMols=True):
+            yield float(CalcExactMolWt(part)), order
 
 
 def rdkit_version() -> str:
