@@ -210,7 +210,7 @@ def test_bad_input_is_named():
         SetModel(K, worst="yes").fit(sets, y)
     with pytest.raises(ValueError, match="labels of `fit`"):
         model.score(sets, np.arange(5.0))
-    with pytest.raises(ValueError, match="Set 1"):
+    with pytest.raises(ValueError, match="contains NaN"):
         SetModel(K).fit([sets[0], np.full((2, 2), np.nan)], y[:2])
     with pytest.raises(ValueError, match="alpha"):
         SetModel(K, alpha=0).fit(sets, y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
@@ -42,6 +43,10 @@ __all__ = [
     "require_y",
     "single_precision",
 ]
+
+
+# smaller numbers have squares, of themselves or of relative errors, that underflow
+_SQUARABLE = math.sqrt(np.finfo(np.float64).tiny) / float(np.finfo(np.float64).eps)
 
 
 def require_y(y: Any) -> None:
@@ -208,6 +213,12 @@ def _targets(Psi: Array, embedding: Embedding, weight: np.ndarray | None) -> Tar
         return Targets(n, None, weight=weight)
     xp = array_namespace(Psi)
     missing = xp.isnan(Psi)
+    if embedding.explicit:
+        largest = float(xp.max(xp.abs(xp.where(missing, 0.0, Psi))))
+        if 0 < largest < _SQUARABLE:
+            raise ValueError(
+                f"`y` has numbers too small, at most {largest:.1e}: their squares underflow; multiply it by a constant."
+            )
     if not bool(xp.any(missing)):
         return Targets(n, Psi, weight=weight)
     return Targets(n, xp.where(missing, 0.0, Psi), ~to_numpy(missing), weight)
