@@ -148,6 +148,12 @@ class TestOutputs:
             IOKR(decoder=Candidates()).fit(X, Y).predict(X, candidates=spoiled(Y, 1e200))
 
 
+def test_weights_whose_sum_overflows(refuses):
+    X = np.random.default_rng(0).normal(size=(8, 3))
+    with refuses(ValueError, "sample_weight", "overflows"):
+        IOKR().fit(X, X, sample_weight=np.full(8, 1e308))
+
+
 @pytest.mark.filterwarnings("error")
 def test_links_and_pairs(refuses):
     rng = np.random.default_rng(0)

@@ -32,7 +32,8 @@ from iokr import (
 from iokr.apps.links.baselines import PKMR
 from iokr.data.curves import read_curves
 from iokr.embeddings import Eigen
-from iokr.kernels import L2, RBF, Delta, Periodic
+from iokr.kernels import L2, RBF, Delta, Linear, Periodic
+from iokr.losses import Huber
 from iokr.metrics import average_precision_pairs, hamming, kendall_tau, roc_auc_pairs, subset_accuracy
 from iokr.model_selection import cross_val_rank
 
@@ -43,6 +44,16 @@ K = RBF(0.5)
 
 
 class TestUnitsOfOutputs:
+    @pytest.mark.parametrize("size", [1e-139, 1e-200, 1e-300, 5e-324])
+    @pytest.mark.parametrize(
+        "model", [IOKR(K), IOKR(K, loss=Huber()), IOKRCV(K), IOKR(K, output_kernel=Linear()), Functional(K)], ids=repr
+    )
+    def test_squares_that_vanish_are_refused(self, model, size):
+        if size == 1e-139 and model.get_params().get("output_kernel") is not None:
+            pytest.skip("a linear output kernel has k(y, y) = 1e-278 here, which is a number")
+        with pytest.raises(ValueError, match=r"`y` has numbers too small, at most .* multiply the data by a constant"):
+            model.fit(X, np.sign(Y) * size)
+
     def test_zeros_are_outputs(self):
         assert np.all(IOKR(K).fit(X, 0 * Y).predict(NEW) == 0)
         mixed = np.c_[Y[:, 0], np.sign(Y[:, 1]) * 1e-200]  # one column among others

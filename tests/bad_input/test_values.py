@@ -179,6 +179,11 @@ def test_outputs_without_entries_are_refused(refuses):
         IOKR(Delta()).fit(np.zeros((24, 0)), X)
 
 
+def test_weights_too_small_to_divide_by_are_refused(refuses):
+    with refuses(ValueError, "sample_weight", "4.94e-324"):
+        IOKR().fit(X, X, sample_weight=np.where(CODES == 1, 5e-324, 1.0))
+
+
 def test_light_rows_are_nearly_left_out():
     one = np.arange(24) != 3
     light = IOKR(RBF(0.5)).fit(X, X, sample_weight=np.where(one, 1.0, 1e-300)).predict(X)

@@ -43,6 +43,7 @@ __all__ = [
     "check_home",
     "check_integer",
     "check_mask",
+    "check_not_tiny",
     "check_number",
     "check_numbers",
     "check_random",
@@ -58,6 +59,8 @@ __all__ = [
 
 C = TypeVar("C", bound=Component)
 
+_TINY = float(np.finfo(np.float64).tiny)
+_TINIEST = _TINY**0.5 / float(np.finfo(np.float64).eps)  # squares of relative errors of eps do not underflow, either
 _LARGEST = float(np.finfo(np.float64).max)
 _ADVICE = dict.fromkeys(("X", "X_unlabeled"), "; for other objects choose a `kernel` that takes them")
 _ADVICE |= dict.fromkeys(("y", "candidates"), "; for other objects choose an `output_kernel` that takes them")
@@ -266,6 +269,14 @@ def check_weight(weight: Any, n: int, like: Any) -> np.ndarray | None:
         raise ValueError(f"`sample_weight` has {w.shape[0]} entries but X has {n} objects; it needs one each.")
     if not np.all(np.isfinite(w)) or np.any(w < 0):
         raise ValueError("`sample_weight` must be finite numbers of at least 0; drop rows with other weights.")
+    if np.any((w > 0) & (w < _TINY)):
+        raise ValueError(
+            f"`sample_weight` must be zero or at least {_TINY:.2g}, got {w[(w > 0) & (w < _TINY)][0]:.3g}, whose "
+            "inverse overflows; scale all weights, or set this one to zero."
+        )
+    with unwarned():
+        if not np.isfinite(w.sum()):
+            raise ValueError("The sum of `sample_weight` overflows; divide the weights by a constant.")
     if not np.any(w > 0):
         raise ValueError("`sample_weight` is zero for every row; at least one row must count.")
     return None if np.all(w == 1) else w
@@ -348,6 +359,18 @@ def check_folds(
     if not splits:
         raise ValueError(f"{wanted}, but it has no folds.")
     return splits
+
+
+def check_not_tiny(values: Array, name: str) -> None:
+    """Raise for dense or sparse numbers that are not all zero, and whose squares all lose digits by underflow."""
+    values = values.data if is_sparse(values) else values
+    xp = array_namespace(values)
+    largest = float(xp.max(xp.abs(values))) if math.prod(values.shape) else 0.0
+    if 0 < largest < _TINIEST:
+        raise ValueError(
+            f"`{name}` has numbers too small, at most {largest:.1e}: their squares underflow; multiply the data by a "
+            "constant."
+        )
 
 
 def check_computed(values: Array, kind: str = "Object", what: str = "k(x, x)", *, room: float = 1.0) -> Array:

@@ -25,7 +25,7 @@ from iokr._array import (
 )
 from iokr._component import Component
 from iokr._system.memory import check_memory
-from iokr._validation.arguments import check_computed, check_vectors
+from iokr._validation.arguments import check_computed, check_not_tiny, check_vectors
 from iokr.data.bits import Bits
 from iokr.data.objects import error_context
 from iokr.gram.scalar import ScalarGram
@@ -221,6 +221,8 @@ class KernelEmbedding(Embedding):
         home = self._home if kernel.numeric and not is_numpy(self._home) else None
         for needed, like in ((squares, home), (host if home is not None else 0.0, None)):
             check_memory(8.0 * needed * n * n, f"{self!r} of an output kernel on {n} points", TO_REDUCE_MEMORY, like)
+        if kernel.numeric and not float(np.max(to_numpy(kernel.diag(self.S_fit_)), initial=0.0)) > 0:
+            check_not_tiny(as_vectors(Y, kernel, "y"), "y")
         check_gram(self.gram, kernel.trusted, "output_kernel")
         return self.S_fit_
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
@@ -14,7 +13,7 @@ import numpy as np
 from sklearn.base import clone
 
 from iokr._array import Array, array_namespace, asarray_like, is_array, is_numpy, is_sparse, to_numpy
-from iokr._validation.arguments import check_numbers, trusted
+from iokr._validation.arguments import check_not_tiny, check_numbers, trusted
 from iokr.data.candidates import CandidateSets, SharedCandidates
 from iokr.data.frames import Frame, check_frame, is_table, read
 from iokr.data.objects import as_array, as_objects, distinct, error_context, is_numeric, n_objects, take
@@ -43,10 +42,6 @@ __all__ = [
     "require_y",
     "single_precision",
 ]
-
-
-# smaller numbers have squares, of themselves or of relative errors, that underflow
-_SQUARABLE = math.sqrt(np.finfo(np.float64).tiny) / float(np.finfo(np.float64).eps)
 
 
 def require_y(y: Any) -> None:
@@ -214,11 +209,7 @@ def _targets(Psi: Array, embedding: Embedding, weight: np.ndarray | None) -> Tar
     xp = array_namespace(Psi)
     missing = xp.isnan(Psi)
     if embedding.explicit:
-        largest = float(xp.max(xp.abs(xp.where(missing, 0.0, Psi))))
-        if 0 < largest < _SQUARABLE:
-            raise ValueError(
-                f"`y` has numbers too small, at most {largest:.1e}: their squares underflow; multiply it by a constant."
-            )
+        check_not_tiny(xp.where(missing, 0.0, Psi), "y")
     if not bool(xp.any(missing)):
         return Targets(n, Psi, weight=weight)
     return Targets(n, xp.where(missing, 0.0, Psi), ~to_numpy(missing), weight)
