@@ -112,7 +112,7 @@ class Neighbors(StructuredEstimator):
         self._check_components()
         check_choice(self.weights, "weights", ("uniform", "kernel"))
         kernel = check_scalar(self.kernel)
-        given = check_data(self, X, y, sample_weight, None, kernel)
+        given = check_data(self, X, y, sample_weight, None, kernel, solves=False)
         rows, _ = known_rows(np.arange(n_objects(given.y)), given.weight)
         choices = self._choices(len(rows), given.weight)
         outputs, targets = encode(given.y, given.weight, frame=given.frame, **self._output_parts())

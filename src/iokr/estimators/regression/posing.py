@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from iokr._array import Array, asarray_like, matmul, take_rows, to_numpy, unwarned
+from iokr._array import Array, asarray_like, is_array, matmul, same_home, take_rows, to_numpy, unwarned
 from iokr._validation.arguments import check_computed, check_number, check_same_length, check_weight
 from iokr.data.frames import Frame, frame_of
 from iokr.data.objects import concat, error_context, take
@@ -20,6 +21,7 @@ from iokr.gram.operators import IdentityMatrix
 from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import Kernel, check_gram
 from iokr.losses.base import Loss
+from iokr.losses.square import Square
 from iokr.manifolds.base import Manifold
 from iokr.operator_kernels.base import OperatorKernel
 from iokr.operator_kernels.blocks import check_blocks
@@ -27,6 +29,8 @@ from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
 
 __all__ = ["Data", "Fit", "FittedInputs", "TrainingSet", "check_data", "check_observed", "pose", "solve", "square"]
+
+_MANY_ROWS = 50_000  # from here on an exact fit may exceed the memory of a machine
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,11 +132,15 @@ def check_data(
     sample_weight: Any,
     X_unlabeled: Any,
     kernel: Kernel | OperatorKernel,
+    *,
+    solves: bool = True,
 ) -> TrainingSet:
     """The arguments of `fit`, checked; the estimator gets scikit-learn's attributes of features.
 
     If the estimator `solves` a problem of all rows, its memory is checked from the shapes before anything is computed.
     """
+    if solves and X_unlabeled is None and is_array(X) and X.ndim == 2 and X.shape[0] >= _MANY_ROWS:
+        _check_memory_of_shapes(estimator, X, y, kernel)
     single = single_precision(X, y)
     frame = frame_of(y)
     X = adapt(estimator, X, kernel, reset=True).X
@@ -141,6 +149,24 @@ def check_data(
     if X_unlabeled is not None:
         X_unlabeled = check_unlabeled(estimator, X_unlabeled, X, kernel, estimator.manifold)
     return TrainingSet(X, y, weight, X_unlabeled, single, frame)
+
+
+def _check_memory_of_shapes(estimator: Any, X: Any, y: Any, kernel: Kernel | OperatorKernel) -> None:
+    """Raise `MemoryError` for many rows without the memory of an exact fit, before anything runs on a device."""
+    if not isinstance(kernel, Kernel) or kernel.pairwise:
+        return
+    quadratic = estimator.loss is None or estimator.loss.quadratic
+    stored = type(kernel).gram is Kernel.gram  # kernels with features need not store the matrix
+    if not stored or not quadratic or estimator.manifold is not None or estimator.embedding is not None:
+        return
+    n = int(X.shape[0])
+    Psi: Any = IdentityMatrix(n, X)
+    if estimator.output_kernel is None:
+        if not (is_array(y) and same_home(X, y) and 1 <= y.ndim <= 2 and y.shape[0] == n):
+            return
+        Psi = y if y.ndim == 2 else y[:, None]
+    with suppress(ValueError, TypeError):  # other errors are raised where the arguments are checked
+        fresh_solver(estimator.solver).check(Problem(kernel.gram(X), Psi, Square(), 1.0))
 
 
 def pose(
