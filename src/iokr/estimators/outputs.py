@@ -61,8 +61,8 @@ def as_outputs(y: Any, output_kernel: Kernel | None, X: Any = None) -> Any:
         raise ValueError(f"`y` has shape {tuple(y.shape)}: outputs must have at least one entry.")
     if is_sparse(y):
         return y.tocsr() if y.ndim == 2 else y
-    if is_array(X) and is_numeric(y):
-        return asarray_like(y, X)
+    if X is not None and is_numeric(y):
+        return asarray_like(y, X)  # sparse inputs and objects belong to NumPy
     if is_array(y) and (not is_numpy(y) or y.dtype.kind in "buif"):
         return y
     if not wants_numbers:
