@@ -52,7 +52,10 @@ _THEIRS = (
     "sklearn/utils/_metadata_requests.py",
     "sklearn/utils/__init__.py",
     "sklearn/model_selection/_split.py",
+    "sklearn/base.py",
 )
+# NumPy's words for rows of different lengths.
+_RAGGED = "setting an array element with a sequence"
 LOOSE = 1e-6  # iterations stop at their own tolerance
 TIGHT = rounding(20, 1e5)  # n eps κ of the small problems here
 
@@ -121,6 +124,8 @@ def _refusal(error: BaseException, arguments: tuple[str, ...]) -> Outcome:
         return Outcome("refused" if error.code else "right", said, where)
     if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
         return Outcome("refused", said, where)  # the system's words, and the file
+    if isinstance(error, ValueError) and words.startswith(_RAGGED):
+        return Outcome("refused", said, where)
     if kind not in _REFUSALS or trace is None:
         return Outcome("traceback", said, where)
     file = trace.tb_frame.f_code.co_filename

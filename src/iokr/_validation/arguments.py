@@ -80,9 +80,10 @@ def check_number(
         wanted = "a finite number"
     if not _plain(value, Real):
         raise TypeError(f"`{name}` must be {wanted}, got {value!r:.60}.")
-    if not minimum <= value <= maximum or (strict and value == minimum):
+    number = float(value) if isinstance(value, np.floating) else value  # NumPy would round the limits to its type
+    if not minimum <= number <= maximum or (strict and number == minimum):
         raise ValueError(f"`{name}` must be {wanted}, got {value!r:.60}.")
-    return float(value)
+    return float(number)
 
 
 def _plain(value: Any, kind: type) -> bool:

@@ -63,7 +63,8 @@ def _stacked(X: Any) -> np.ndarray:
 
 def _ranking(x: Any, i: int) -> np.ndarray:
     try:
-        row = as_array(x).astype(np.float64)
+        row = as_array(x)
+        row = np.empty(0) if row.dtype.kind == "c" else row.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         row = np.empty(0)
     if row.ndim != 1 or row.size == 0:
