@@ -65,6 +65,7 @@ def test_without_arguments_shows_help():
 def test_help(arguments):
     result = invoke(*arguments)
     assert result.exit_code == 0 and "Usage" in result.stdout
+    assert "╭" not in result.stdout  # plain lines where nobody looks at a terminal
 
 
 def test_version():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from importlib.metadata import entry_points
-from typing import Any
+from typing import Any, Literal
 
 import typer
 
@@ -23,6 +23,7 @@ ADDED = {
     "reproduce": "Repeat a published experiment and compare the numbers.",
     "bench": "Measure against baselines and the arithmetic lower bound.",
 }
+_MARKUP: Literal["rich"] | None = "rich" if sys.stdout.isatty() and sys.stderr.isatty() else None  # else plain lines
 _ANY = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
 
 
@@ -44,7 +45,7 @@ def added_command(name: str) -> Any:
 
 def _as_command(name: str, function: Callable[..., None], **options: Any) -> Any:
     """A function as a command."""
-    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=_MARKUP)
     app.command(name, **options)(guarded(function))
     return typer.main.get_command(app)
 
@@ -64,7 +65,7 @@ class WithAdded(Commands):
 app = typer.Typer(
     cls=WithAdded,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich" if sys.stdout.isatty() and sys.stderr.isatty() else None,  # else plain lines
+    rich_markup_mode=_MARKUP,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (demo, show, doctor):
