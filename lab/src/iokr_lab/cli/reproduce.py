@@ -70,7 +70,7 @@ def reproduce(
     plan = "short" if short else "full" if full else "default"
 
     def kept() -> str:
-        return f"What is finished is in {where}; the same command goes on from there." if _any(where) else ""
+        return f"What is finished is in {where}; the same command goes on from there." if _has_cells(where) else ""
 
     where = ResultFolder(folder).partial
     try:
@@ -87,8 +87,8 @@ def reproduce(
         raise typer.Exit(130) from None
 
 
-def _any(partial: Path) -> bool:
-    """Whether a folder holds any finished cell."""
+def _has_cells(partial: Path) -> bool:
+    """Whether the folder of an unfinished run has a finished cell."""
     try:
         return (partial / "cells.jsonl").stat().st_size > 0
     except OSError:

@@ -42,14 +42,14 @@ def vectors(n: int, seed: int, p: int = P, q: int = Q) -> tuple[Any, Any]:
     import torch
 
     generator = torch.Generator("cuda").manual_seed(seed)
-    X = torch.randn(*(n, p), dtype=torch.float64, device="cuda", generator=generator)
-    B = torch.randn(*(p, q), dtype=torch.float64, device="cuda", generator=generator)
-    noise = torch.randn(*(n, q), dtype=torch.float64, device="cuda", generator=generator)
+    X = torch.randn((n, p), dtype=torch.float64, device="cuda", generator=generator)
+    B = torch.randn((p, q), dtype=torch.float64, device="cuda", generator=generator)
+    noise = torch.randn((n, q), dtype=torch.float64, device="cuda", generator=generator)
     return X, torch.sin(X @ B / p**0.5) + 0.3 * noise
 
 
 def measured(work: Callable[[], Any]) -> tuple[Any, float, int]:
-    """What it gives, seconds, and bytes of the device at the peak above what was there."""
+    """The result of `work`, its seconds, and the bytes of the device at the peak, above those in use before."""
     import torch
 
     torch.cuda.synchronize()
@@ -57,9 +57,9 @@ def measured(work: Callable[[], Any]) -> tuple[Any, float, int]:
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated()
     start = perf_counter()
-    answer = work()
+    result = work()
     torch.cuda.synchronize()
-    return answer, perf_counter() - start, torch.cuda.max_memory_allocated() - before
+    return result, perf_counter() - start, torch.cuda.max_memory_allocated() - before
 
 
 def packed_floor(X: Any, Y: Any, b: int = 4096) -> Any:
@@ -112,7 +112,7 @@ def _row(who: str, seconds: float, held: int, n: int, **more: Any) -> dict[str, 
 
 
 def one_fit(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
-    """Ours and the floor take turns; the second of two rounds counts where there is time for two."""
+    """Fits of ours and of the floor in turns; the fastest of each counts."""
     tables = []
     verdicts = []
     growth = []
@@ -123,8 +123,8 @@ def one_fit(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
         floor: list[tuple[Any, float, int]] = []
         for _ in range(rounds):
             run.step(f"exact fit on the device, n = {n}")
-            ours = [*ours[-3:], measured(partial(_fit, X, Y))]
-            floor = [*floor[-3:], measured(partial(packed_floor, X, Y, width))]
+            ours.append(measured(partial(_fit, X, Y)))
+            floor.append(measured(partial(packed_floor, X, Y, width)))
         model = ours[-1][0]
         held = max(o[2] for o in ours)
         apart = float((model.solution_.C - floor[-1][0]).norm() / floor[-1][0].norm())
