@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iokr.apps.links.baselines import PKMR, Naive
+from iokr.apps.links.data import Matrix, Numbers
 from iokr.apps.links.settings import ALPHAS, NEIGHBORS, STRENGTHS, WIDTHS
 from iokr.apps.report import INK, MUTED, OURS, THEIRS, Figure, Report, Spread, Table, Text, draw_network, plot, run_info
 from iokr.apps.report.figures import Canvas
@@ -26,8 +27,6 @@ from iokr.metrics.curves import GRID, Curves
 from iokr.model_selection import cross_validate_links
 
 __all__ = ["demonstrate", "run"]
-
-Matrix = NDArray[np.float64]
 
 FRACTION = 0.1  # of the nodes are labelled
 
@@ -115,7 +114,7 @@ class _Draw:
 
     network: CommunityNetwork
     linked: NDArray[np.bool_]
-    labeled: NDArray[np.int64]
+    labeled: Numbers
     new: NDArray[np.bool_]
     scores: dict[str, Matrix]
     models: dict[str, Any]

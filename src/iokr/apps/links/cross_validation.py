@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from iokr._validation.arguments import check_integer
-from iokr.apps.links.data import LinkData
+from iokr.apps.links.data import LinkData, Matrix, Numbers
 from iokr.apps.links.described import describe
 from iokr.apps.links.features import inputs_of
 from iokr.apps.links.methods import (
@@ -39,9 +39,6 @@ from iokr.model_selection import NodeKFold, TooFewLinks
 from iokr.model_selection.links import SETTINGS, held_out_metrics, link_splits
 
 __all__ = ["LinkScores", "cross_validate"]
-
-Matrix = NDArray[np.float64]
-Numbers = NDArray[np.int64]
 
 _STYLES = {"known-known": (MUTED, "--"), "known-new": (OURS, "-"), "new-new": (THEIRS, "-.")}
 _STYLES_ACROSS = ((OURS, "-"), (THEIRS, "-."), (MUTED, "--"))
@@ -246,7 +243,7 @@ def cross_validate(
     return LinkScores(network, settings, folds, *found, info=info)
 
 
-_Ranking = tuple[int, str, NDArray[np.bool_], NDArray[np.float64]]
+_Ranking = tuple[int, str, NDArray[np.bool_], Matrix]
 """A fold, the kind of its held-out pairs, whether they are linked, and their scores."""
 
 

@@ -19,7 +19,10 @@ from iokr.apps.readers.text_tables import STDIN
 from iokr.apps.report import Table
 from iokr.model_selection.links import SETTINGS
 
-__all__ = ["LinkData", "described", "files_of", "left_out", "listed", "rejection_rows"]
+__all__ = ["LinkData", "Matrix", "Numbers", "described", "files_of", "left_out", "listed", "rejection_rows"]
+
+Matrix = NDArray[np.float64]
+Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,7 +71,7 @@ class LinkData:
     columns: Nodes
     kinds: tuple[str, str]
     links: csr_array
-    labeled: NDArray[np.int64]
+    labeled: Numbers
     rejections: tuple[Rejection, ...] = ()
     notes: tuple[str, ...] = ()
     comments: int = 0

@@ -8,9 +8,9 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from iokr._array import to_numpy
+from iokr.apps.links.data import Matrix, Numbers
 from iokr.apps.links.nodes import ModelNodes, PairScores
 from iokr.apps.report import Table
 from iokr.estimators.bipartite import BipartitePredictor
@@ -18,8 +18,6 @@ from iokr.kernels.base import Kernel
 
 __all__ = ["Terms", "evidence", "evidence_across", "shared_neighbours", "similarity"]
 
-Matrix = NDArray[np.float64]
-Numbers = NDArray[np.int64]
 Details = list[tuple[Table, ...]]  # of each pair
 
 _NEAR, _TERMS = 12, 3  # training nodes that are considered for either end; terms that are shown

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from iokr.apps.links.data import left_out, listed, rejection_rows
+from iokr.apps.links.data import Matrix, Numbers, left_out, listed, rejection_rows
 from iokr.apps.links.nodes import ModelNodes, Side
 from iokr.apps.links.reading import as_tables
 from iokr.apps.links.settings import WIDTHS, Settings
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FeatureFormat", "Inputs", "LaterNodes", "Scaling", "input_table", "inputs_of", "with_later"]
 
-Matrix = NDArray[np.float64]
-
 _SAME = 1e-6  # of a deviation: features that another program has written with fewer digits
 _CONSTANT = 1e-12  # a feature with a smaller deviation, in units of its largest value, does not vary
 
@@ -48,7 +46,7 @@ class Inputs:
     scaling: Scaling
 
 
-def inputs_of(nodes: Nodes, settings: Settings, some: NDArray[np.int64] | None = None) -> Inputs:
+def inputs_of(nodes: Nodes, settings: Settings, some: Numbers | None = None) -> Inputs:
     """Of features or of given kernel matrices; typical distances are those between `some` of the nodes, None is all."""
     if nodes.kernels is not None:
         return _of_kernels(nodes.kernels, settings)

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
 
 from iokr._array import to_numpy
+from iokr.apps.links.data import Matrix, Numbers
 from iokr.apps.links.features import Inputs
 from iokr.apps.links.settings import ALPHAS, NEIGHBORS, STRENGTHS, Settings
 from iokr.apps.report import Spread, Table
@@ -54,9 +55,6 @@ STACKED = ("iokr", "pairs")  # the models of a stack
 STACK_FOLDS = 3  # by which the models of a stack are weighed
 SAMPLE = 2000  # nodes on which parameters are chosen where there are more, half of them unlabelled if these are used
 COMPARED = 800  # labelled nodes in the folds that compare models, at most
-
-Matrix = NDArray[np.float64]
-Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

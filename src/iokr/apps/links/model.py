@@ -9,9 +9,8 @@ from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from iokr.apps.links.data import LinkData
+from iokr.apps.links.data import LinkData, Matrix
 from iokr.apps.links.described import chosen_across, chosen_table, describe
 from iokr.apps.links.features import FeatureFormat, Inputs, inputs_of
 from iokr.apps.links.methods import (
@@ -38,8 +37,6 @@ from iokr.estimators.links.ranking import f1_threshold, fit_logistic
 from iokr.model_selection import TooFewLinks
 
 __all__ = ["TOO_FEW", "LinkModel", "fit", "training_set"]
-
-Matrix = NDArray[np.float64]
 
 _PARTS = 3  # into which rows, and columns, are cut where both are new
 

@@ -15,15 +15,13 @@ from numpy.typing import NDArray
 from scipy.sparse import block_array, csr_array
 
 from iokr._array import matmul, to_numpy
-from iokr.apps.links.data import LinkData
+from iokr.apps.links.data import LinkData, Matrix, Numbers
 from iokr.apps.readers.network_files import alike
 from iokr.apps.readers.tables import read_table
 from iokr.estimators.bipartite import BipartitePredictor
 from iokr.estimators.links.ranking import best_pairs, root_mean_square
 
 __all__ = ["ModelNodes", "PairScores", "Selection", "Side", "rank"]
-
-Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,8 +214,6 @@ def _ids_of(names: Any) -> tuple[list[str], str]:
 
 
 _SAMPLE = 1000  # labelled nodes between which the size of scores is measured
-
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

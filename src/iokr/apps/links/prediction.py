@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from iokr._validation.arguments import check_integer
-from iokr.apps.links.data import LinkData, files_of
+from iokr.apps.links.data import LinkData, Matrix, Numbers, files_of
 from iokr.apps.links.explanation import Details, Terms, evidence, evidence_across, shared_neighbours, similarity
 from iokr.apps.links.features import LaterNodes, with_later
 from iokr.apps.links.model import LinkModel, fit
@@ -26,9 +25,6 @@ from iokr.apps.report.progress import Progress, silent
 if TYPE_CHECKING:
     import networkx as nx
 __all__ = ["LinkResult", "predict"]
-
-Matrix = NDArray[np.float64]
-Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

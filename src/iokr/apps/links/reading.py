@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, triu
 
-from iokr.apps.links.data import LinkData, files_of
+from iokr.apps.links.data import LinkData, Matrix, files_of
 from iokr.apps.links.settings import check_arguments
 from iokr.apps.readers import Nodes, Rejection, read_network, read_views
 from iokr.apps.readers.edge_files import read_edges
@@ -156,7 +155,7 @@ def _matrix(edges: Any) -> csr_array | None:
     return None if matrix is None else csr_array(matrix)
 
 
-def _numbered_links(matrix: csr_array) -> NDArray[np.float64]:
+def _numbered_links(matrix: csr_array) -> Matrix:
     """(row, column, weight) of a symmetric matrix, each link once."""
     if matrix.shape[0] != matrix.shape[1] or abs(matrix - matrix.T).max() > 0:
         raise ValueError(f"`edges` must be a symmetric matrix with a row per node, got shape {matrix.shape}.")
