@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -22,9 +22,9 @@ from iokr._array import (
     to_numpy,
     unwarned,
 )
-from iokr._component import Component, component
+from iokr._component import Component, Limits, component
 from iokr._system.memory import check_matrix, check_memory
-from iokr._validation.arguments import check_choice, check_number
+from iokr._validation.arguments import NOT_NEGATIVE, one_of
 from iokr.data.objects import n_objects, take
 from iokr.estimators.inputs import InputAdapter, adapt, check_scalar
 from iokr.estimators.links.network import Network, check_names, check_network, fit_output_kernel
@@ -52,7 +52,7 @@ class LinkBaseline(Component, ABC):
 
     A subclass is a `@component` that adds its parameters as fields. It writes `learn`, from K (n, n), the input kernel
     between the labelled nodes, and W (n, n), the links between them, and `compare`, the scores of two lists of nodes;
-    `check_parameters` and `input_kernel` where it needs them.
+    `limits`, `check_parameters` and `input_kernel` where it needs them.
 
     Parameters
     ----------
@@ -152,9 +152,6 @@ class LinkBaseline(Component, ABC):
     @abstractmethod
     def compare(self, U: Nodes, V: Nodes) -> Array:
         """The (m1, m2) scores of two lists of nodes."""
-
-    def check_parameters(self) -> None:
-        """Validate parameters. May be overridden."""
 
     def input_kernel(self, kernel: Kernel) -> Kernel:
         """The kernel to fit. May be overridden: centred, say."""
@@ -277,9 +274,7 @@ class PKMR(LinkBaseline):
     alpha: float = 1.0
     penalty: str = "trace"
 
-    def check_parameters(self) -> None:
-        check_number(self.alpha, "alpha", minimum=0.0)
-        check_choice(self.penalty, "penalty", ("trace", "norm"))
+    limits: ClassVar[Limits] = {"alpha": NOT_NEGATIVE, "penalty": one_of("trace", "norm")}
 
     def learn(self, K: Array, W: Array) -> None:
         K_Y = self.output_gram(self.output_kernel)

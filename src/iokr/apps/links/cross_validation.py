@@ -289,8 +289,7 @@ def _folds(
     best = order[0]
     comparison = None
     if len(methods) > 1:
-        title = f"Models on held-out nodes; {METHODS[best]} is the best by {settings.scoring}"
-        comparison = methods_table({method: areas[method] for method in order}, title, _OPTIMISTIC)
+        comparison = methods_table({method: areas[method] for method in order}, settings.scoring, _OPTIMISTIC)
     run([best], len(methods) * folds, ("known-known",))
     found = sorted(rankings[best], key=lambda one: SETTINGS.index(one[1]))
     return best, _metrics(found), _curves(found, SETTINGS), comparison

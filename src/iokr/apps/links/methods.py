@@ -266,25 +266,24 @@ def comparison_table(held_out: Sequence[HeldOut], n: int, n_labeled: int, scorin
     """Every model, the best one first: folds of n of `n_labeled` labelled nodes."""
     part = f"all {n} labelled nodes" if n == n_labeled else f"a sample of {n} of {n_labeled} labelled nodes"
     note = f"Pairs with a held-out node in {FOLDS} folds of {part}; parameters are chosen within each fold."
-    best = METHODS[held_out[0].method]
-    title = f"Models on held-out nodes; {best} is the best by {scoring}"
-    if len(held_out) == 1:
-        title = "Accuracy on held-out nodes"
-    return methods_table({one.method: one.areas for one in held_out}, title, note)
+    return methods_table({one.method: one.areas for one in held_out}, scoring, note)
 
 
-def methods_table(areas: Mapping[str, Matrix], title: str, note: str) -> Table:
-    """Means and deviations over folds of both areas of every method, and the differences to the first one."""
-    best = next(iter(areas.values()))
-    rows = []
-    for method, found in areas.items():
-        row: dict[str, Any] = {"model": METHODS[method]}
-        for j, area in enumerate(("AUC-ROC", "AUC-PR")):
-            row[f"{area} %"] = percent(found[:, j])
-        for j, area in enumerate(("AUC-ROC", "AUC-PR")):
-            row[f"{area} minus the best"] = None if found is best else percent(found[:, j] - best[:, j])
-        rows.append(row)
-    return Table(title, rows, note=note, our_rows=(0,))
+def methods_table(areas: Mapping[str, Matrix], scoring: str, note: str) -> Table:
+    """Means and deviations over folds of both areas of every method, the best one first, and the differences to it."""
+    best, best_areas = next(iter(areas.items()))
+    rows = [
+        {
+            "model": METHODS[method],
+            "AUC-ROC %": percent(found[:, 0]),
+            "AUC-PR %": percent(found[:, 1]),
+            "AUC-ROC minus the best": None if method == best else percent(found[:, 0] - best_areas[:, 0]),
+            "AUC-PR minus the best": None if method == best else percent(found[:, 1] - best_areas[:, 1]),
+        }
+        for method, found in areas.items()
+    ]
+    several = f"Models on held-out nodes; {METHODS[best]} is the best by {scoring}"
+    return Table(several if len(rows) > 1 else "Accuracy on held-out nodes", rows, note=note, our_rows=(0,))
 
 
 def percent(values: Matrix) -> Spread | None:

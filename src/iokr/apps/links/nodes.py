@@ -92,15 +92,9 @@ class ModelNodes:
     @cached_property
     def adjacency(self) -> csr_array:
         """The known links between all nodes, (N, N), symmetric; later nodes have none."""
-        known = csr_array(self.links)
-        rows, columns = self.sides[0], self.sides[-1]
-        pointers = np.concatenate([known.indptr, np.full(rows.n_later, known.indptr[-1])])
-        shape = (len(rows.ids), len(columns.ids))
-        wider = csr_array((known.data, known.indices, pointers), shape=shape)
-        if not self.across:
-            return wider
-        blocks: Any = [[None, wider], [wider.T, None]]
-        return csr_array(block_array(blocks))
+        known: Any = csr_array(self.links, copy=True)
+        known.resize(self.n_rows, len(self.sides[-1].ids))
+        return csr_array(block_array([[None, known], [known.T, None]]) if self.across else known)
 
     def with_later(self, later: Iterable[tuple[NDArray[np.str_], Any]]) -> ModelNodes:
         """The same nodes, and for each kind (ids, X) of new nodes."""

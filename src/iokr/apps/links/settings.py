@@ -8,14 +8,13 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from iokr._validation.arguments import check_choice, check_number
+from iokr._component import Limits
+from iokr._validation.arguments import POSITIVE, one_of
 from iokr.estimators.areas import SCORINGS
 
 __all__ = ["ALPHAS", "NEIGHBORS", "STRENGTHS", "WIDTHS", "FitOptions", "Settings", "check_arguments"]
 
 METHODS = ("auto", "iokr", "pairs", "stack")
-INPUT_KERNELS = ("gaussian", "linear", "cosine", "tanimoto")
-COMBINATIONS = ("mean", "alignf", "align")
 WIDTHS = (0.1, 0.3, 1.0, 3.0)  # of the Gaussian kernel: gamma in units of the median's
 ALPHAS = tuple(float(f"{a:.6g}") for a in np.logspace(-4, 2, 13))
 STRENGTHS = (1e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0)
@@ -63,6 +62,15 @@ class FitOptions(TypedDict, total=False):
     search_all: bool
 
 
+_LIMITS: Limits = {
+    "method": one_of(*METHODS),
+    "input_kernel": one_of("gaussian", "linear", "cosine", "tanimoto"),
+    "combine": one_of("mean", "alignf", "align"),
+    "scoring": one_of(*SCORINGS),
+    "beta": POSITIVE,
+}
+
+
 @dataclass(frozen=True)
 class Settings:
     """`FitOptions` with their defaults, checked."""
@@ -78,13 +86,10 @@ class Settings:
     search_all: bool = False
 
     def __post_init__(self) -> None:
-        check_choice(self.method, "method", METHODS)
-        check_choice(self.input_kernel, "input_kernel", INPUT_KERNELS)
-        check_choice(self.combine, "combine", COMBINATIONS)
-        check_choice(self.scoring, "scoring", SCORINGS)
-        check_number(self.beta, "beta", minimum=0.0, strict=True)
+        for name, check in _LIMITS.items():
+            check(getattr(self, name), name)
         for alpha in self.alphas or ():
-            check_number(alpha, "alphas", minimum=0.0, strict=True)
+            POSITIVE(alpha, "alphas")
         if self.method == "pairs" and self.unlabeled:
             raise ValueError("`unlabeled` has no effect on PairLinkPredictor; choose another `method`.")
 
