@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from iokr.chem.structures.molecules import BadMolecule, rdkit_version
+from iokr.chem.structures.molecules import BadMolecule, import_rdkit, quiet
 from iokr.data.graphs import graphs
 
 __all__ = ["graph_smiles", "molecule_graph"]
@@ -38,21 +38,18 @@ def molecule_graph(smiles: str) -> tuple[np.ndarray, list[str], np.ndarray]:
     >>> labels, bonds[1].tolist()
     (['C', 'C', 'O'], ['-', '', '='])
     """
-    rdkit_version()
-    from rdkit import Chem, rdBase
-
+    Chem = import_rdkit()
     if not isinstance(smiles, str):
         raise TypeError(f"`smiles` must be a string, got {smiles!r:.60}.")
     if not smiles.isascii():
         raise BadMolecule(f"`smiles` must be a molecule, got {smiles!r:.60}.")
-    quiet = rdBase.BlockLogs()
-    mol: Any = Chem.MolFromSmiles(smiles.strip())
-    if mol is None:
-        mol = Chem.MolFromSmiles(smiles.strip(), sanitize=False)
-        if mol is not None:
-            kept = Chem.SANITIZE_ALL ^ Chem.SANITIZE_PROPERTIES ^ Chem.SANITIZE_KEKULIZE  # aromatic bonds as written
-            Chem.SanitizeMol(mol, kept, catchErrors=True)
-    del quiet
+    with quiet():
+        mol = Chem.MolFromSmiles(smiles.strip())
+        if mol is None:
+            mol = Chem.MolFromSmiles(smiles.strip(), sanitize=False)
+            if mol is not None:  # aromatic bonds stay as written
+                kept = Chem.SANITIZE_ALL ^ Chem.SANITIZE_PROPERTIES ^ Chem.SANITIZE_KEKULIZE
+                Chem.SanitizeMol(mol, kept, catchErrors=True)
     if mol is None or mol.GetNumAtoms() == 0:
         raise BadMolecule(f"`smiles` must be a molecule, got {smiles!r:.60}.")
     n = mol.GetNumAtoms()
@@ -81,9 +78,7 @@ def graph_smiles(graph: Any) -> str:
     >>> graph_smiles(molecule_graph("O=CC"))
     'CC=O'
     """
-    rdkit_version()
-    from rdkit import Chem, rdBase
-
+    Chem = import_rdkit()
     g = graphs([graph], "label")[0]
     orders = {sign: getattr(Chem.BondType, name) for name, sign in _BONDS.items()}
     mol = Chem.RWMol()
@@ -102,11 +97,9 @@ def graph_smiles(graph: Any) -> str:
                 for atom in (a, b):
                     mol.GetAtomWithIdx(atom).SetIsAromatic(True)
                 mol.GetBondBetweenAtoms(a, b).SetIsAromatic(True)
-    quiet = rdBase.BlockLogs()
     try:
-        Chem.SanitizeMol(mol)
-        return str(Chem.MolToSmiles(mol))
+        with quiet():
+            Chem.SanitizeMol(mol)
+            return str(Chem.MolToSmiles(mol))
     except ValueError as error:
         raise BadMolecule(f"There is no molecule with these atoms and bonds: {str(error).splitlines()[0]}") from None
-    finally:
-        del quiet

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from logging import getLogger
+from logging.handlers import BufferingHandler
 from typing import Any
 
 from iokr._state import Stateful
 
-__all__ = ["BadMolecule", "Molecule", "bond_fragments", "rdkit_version", "structure_text"]
+__all__ = ["BadMolecule", "Molecule", "bond_fragments", "import_rdkit", "quiet", "rdkit_version", "structure_text"]
 
 
 class BadMolecule(ValueError):
@@ -55,7 +56,7 @@ class Molecule(Stateful):
     """
 
     def __init__(self, text: Any) -> None:
-        Chem = _rdkit()
+        Chem = import_rdkit()
         self.text: str
         if isinstance(text, Chem.Mol):
             self.text = Chem.MolToSmiles(text)
@@ -65,7 +66,7 @@ class Molecule(Stateful):
             mol = _parse(self.text)
         else:
             raise TypeError(f"A molecule must be SMILES, InChI or an RDKit molecule, got {text!r:.60}.")
-        with _quiet():
+        with quiet():
             parts = Chem.GetMolFrags(mol, asMols=True, sanitizeFrags=False)
             self.n_fragments = len(parts)
             if not parts:
@@ -95,14 +96,14 @@ class Molecule(Stateful):
     @cached_property
     def mol(self) -> Any:
         """The RDKit molecule of `smiles`."""
-        with _quiet():
-            return _rdkit().MolFromSmiles(self.smiles)
+        with quiet():
+            return import_rdkit().MolFromSmiles(self.smiles)
 
     @cached_property
     def inchikey(self) -> str:
         """The standard InChIKey."""
-        with _quiet():
-            key: str = _rdkit().MolToInchiKey(self.mol)
+        with quiet():
+            key: str = import_rdkit().MolToInchiKey(self.mol)
         if not key:
             raise BadMolecule(f"{self.text!r:.80} has no InChIKey.")
         return key
@@ -129,16 +130,16 @@ class Molecule(Stateful):
     @property
     def charge(self) -> int:
         """The charge of the largest fragment."""
-        return int(_rdkit().GetFormalCharge(self.mol))
+        return int(import_rdkit().GetFormalCharge(self.mol))
 
     @cached_property
     def scaffold(self) -> str:
         """The SMILES of the Murcko scaffold, the rings and their linkers; empty for an acyclic molecule."""
         from rdkit.Chem.Scaffolds import MurckoScaffold
 
-        with _quiet():
+        with quiet():
             core = MurckoScaffold.GetScaffoldForMol(self.mol)  # type: ignore[no-untyped-call]  # RDKit is untyped here
-            return str(_rdkit().MolToSmiles(core))
+            return str(import_rdkit().MolToSmiles(core))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Molecule):
@@ -201,13 +202,14 @@ def bond_fragments(molecule: Molecule) -> Iterator[tuple[float, float]]:
 
 def rdkit_version() -> str:
     """The version of RDKit; fingerprints depend on it."""
-    _rdkit()
+    import_rdkit()
     from rdkit import rdBase
 
     return str(rdBase.rdkitVersion)
 
 
-def _rdkit() -> Any:
+def import_rdkit() -> Any:
+    """`rdkit.Chem`; an error says how to install it."""
     try:
         from rdkit import Chem
     except ImportError as error:
@@ -217,7 +219,7 @@ def _rdkit() -> Any:
 
 def _parse(text: str) -> Any:
     """An RDKit molecule; `BadMolecule` with RDKit's reason if there is none."""
-    Chem = _rdkit()
+    Chem = import_rdkit()
     if not text:
         raise BadMolecule("the structure is empty.")
     if not text.replace("\t", " ").isprintable() and "M  END" not in text:  # RDKit would stop at the end of a line
@@ -225,47 +227,36 @@ def _parse(text: str) -> Any:
     read = Chem.MolFromInchi if text.startswith("InChI=") else Chem.MolFromSmiles
     if "M  END" in text:
         read = Chem.MolFromMolBlock
-    with _quiet():
+    with quiet():
         mol = read(text)
     if mol is None:
-        with _reasons() as lines:
-            read(text)
-        messages = [line.partition("] ")[2].strip() for line in lines]
+        messages = [line.partition("] ")[2].strip() for line in _printed(read, text)]
         reason = next((line for line in messages if line and line != "ERROR:"), "it cannot be parsed.")
         raise BadMolecule(f"{text!r:.80} is not a molecule: {reason}")
     return mol
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """RDKit prints nothing in this block."""
-    _rdkit()
+def quiet() -> Any:
+    """A context in which RDKit prints nothing."""
+    import_rdkit()
     from rdkit import rdBase
 
-    block = rdBase.BlockLogs()
-    try:
-        yield
-    finally:
-        del block
+    return rdBase.BlockLogs()
 
 
-@contextmanager
-def _reasons() -> Iterator[list[str]]:
-    """The messages that RDKit would print in this block."""
+def _printed(read: Callable[[str], Any], text: str) -> list[str]:
+    """The messages that RDKit would print when it reads a text."""
     from rdkit import rdBase
 
-    class Collector(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            lines.append(record.getMessage())
-
-    lines: list[str] = []
-    logger = logging.getLogger("rdkit")
+    collector = BufferingHandler(capacity=sys.maxsize)
+    logger = getLogger("rdkit")
     before = logger.handlers[:]
     rdBase.LogToPythonLogger()
     own = [handler for handler in logger.handlers if handler not in before]
-    logger.handlers = [Collector()]
+    logger.handlers = [collector]
     try:
-        yield lines
+        read(text)
     finally:
         logger.handlers = [*before, *own]
         rdBase.LogToCppStreams()
+    return [record.getMessage() for record in collector.buffer]
