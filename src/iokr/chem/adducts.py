@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from iokr.chem.formulas import ELECTRON, formula_mass, parse_formula
+from iokr.chem.formulas import ELECTRON, add_atoms, formula_mass, parse_formula
 
 __all__ = ["Adduct", "parse_adduct"]
 
@@ -64,9 +64,7 @@ def parse_adduct(name: str) -> Adduct | None:
             inner = parse_formula(_ABBREVIATIONS.get(what, what))
         except ValueError:
             return None
-        for element, number in inner.items():
-            change = number * int(count or 1)
-            atoms[element] = atoms.get(element, 0) + (change if direction == "+" else -change)
+        add_atoms(atoms, inner, int(f"{direction}{count or 1}"))
     molecules = int(times or 1)
     size = int(before or after or 1)
     if not molecules or not size:

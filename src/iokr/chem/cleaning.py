@@ -9,7 +9,7 @@ import numpy as np
 
 from iokr._state import Stateful
 from iokr._validation.arguments import check_integer, check_number
-from iokr.chem.spectra import MassSpectra, MassSpectrum, check_pairs, read_spectra
+from iokr.chem.spectra import MassSpectrum, check_pairs, read_spectra
 
 __all__ = ["Cleaning"]
 
@@ -63,16 +63,7 @@ class Cleaning(Stateful):
         if isinstance(spectrum, MassSpectrum):
             peaks = self.peaks(spectrum.mz, spectrum.intensity, spectrum.precursor_mz)
             return MassSpectrum(*peaks, spectrum.precursor_mz, spectrum.metadata)
-        block = read_spectra(spectrum)
-        parts = [self.peaks(s.mz, s.intensity, s.precursor_mz) for s in block]
-        empty = np.empty(0)
-        return MassSpectra(
-            np.concatenate([empty, *(mz for mz, _ in parts)]),
-            np.concatenate([empty, *(intensity for _, intensity in parts)]),
-            np.concatenate([[0], np.cumsum([len(mz) for mz, _ in parts])]),
-            block.precursor_mz,
-            block.metadata,
-        )
+        return read_spectra([self(one) for one in read_spectra(spectrum)])
 
     def peaks(self, mz: Any, intensity: Any, precursor_mz: float | None = None) -> tuple[np.ndarray, np.ndarray]:
         """(mz, intensity) of raw peaks, in any order and with any numbers."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-__all__ = ["ELECTRON", "MASSES", "VALENCES", "formula_mass", "parse_formula", "write_formula"]
+__all__ = ["ELECTRON", "MASSES", "VALENCES", "add_atoms", "formula_mass", "parse_formula", "write_formula"]
 
 ELECTRON = 0.000548579909  # u
 
@@ -58,22 +58,22 @@ def parse_formula(text: str) -> dict[str, int]:
             if len(levels) < 2:
                 raise ValueError(f"the formula {text!r:.60} has a closing bracket without an opening one.")
             inner = levels.pop()
-            _add(inner, levels[-1], _count(found.group(6), text))
+            add_atoms(levels[-1], inner, _count(found.group(6), text))
         else:
             element = found.group(2) or found.group(4)
             count = _count(found.group(3) or found.group(5), text)
             if element not in MASSES:
                 raise ValueError(f"the formula {text!r:.60} has the unknown element {element!r}.")
-            _add({element: count}, levels[-1], 1)
+            add_atoms(levels[-1], {element: count})
     if len(levels) > 1 or not levels[0]:
         raise ValueError(f"a formula must name at least one element and close its brackets, got {text!r:.60}.")
     return {element: count for element, count in levels[0].items() if count}
 
 
-def _add(inner: dict[str, int], outer: dict[str, int], times: int) -> None:
-    """Add counts of elements, `times` times."""
-    for element, count in inner.items():
-        outer[element] = outer.get(element, 0) + times * count
+def add_atoms(counts: dict[str, int], part: Mapping[str, int], times: int = 1) -> None:
+    """Add the counts of a part, `times` times."""
+    for element, count in part.items():
+        counts[element] = counts.get(element, 0) + times * count
 
 
 def _count(digits: str | None, text: str) -> int:

@@ -243,10 +243,9 @@ def check_pairs(mz: Any, intensity: Any) -> tuple[np.ndarray, np.ndarray]:
 def _sorted_peaks(mz: Any, intensity: Any) -> tuple[np.ndarray, np.ndarray]:
     """(mz, intensity), checked, in ascending order, without peaks of intensity 0."""
     places, heights = check_pairs(mz, intensity)
-    positive = heights != 0
-    if not positive.all():
-        places = places[positive]
-        heights = heights[positive]
+    present = heights != 0
+    places = places[present]
+    heights = heights[present]
     _check_peaks(places, heights)
     order = np.argsort(places, kind="stable")
     return places[order], heights[order]
@@ -282,19 +281,13 @@ def _precursors(values: Any, n: int) -> np.ndarray:
 def _made(mz: np.ndarray, intensity: np.ndarray, precursor_mz: float | None, metadata: Any) -> MassSpectrum:
     """A spectrum of checked peaks."""
     spectrum = MassSpectrum.__new__(MassSpectrum)
-    spectrum.mz = mz
-    spectrum.intensity = intensity
-    spectrum.precursor_mz = precursor_mz
-    spectrum.metadata = dict(metadata)
+    vars(spectrum).update(mz=mz, intensity=intensity, precursor_mz=precursor_mz, metadata=dict(metadata))
     return spectrum
 
 
 def _block(mz: np.ndarray, intensity: np.ndarray, indptr: Any, ions: np.ndarray, metadata: np.ndarray) -> MassSpectra:
     """A block of checked peaks."""
     block = MassSpectra.__new__(MassSpectra)
-    block.mz = mz
-    block.intensity = intensity
-    block.indptr = np.asarray(indptr, dtype=np.intp)
-    block.precursor_mz = ions
-    block.metadata = metadata
+    starts = np.asarray(indptr, dtype=np.intp)
+    vars(block).update(mz=mz, intensity=intensity, indptr=starts, precursor_mz=ions, metadata=metadata)
     return block
