@@ -12,7 +12,7 @@ import io
 import json
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
@@ -29,6 +29,7 @@ __all__ = [
     "check_archive",
     "check_content",
     "check_parquet",
+    "expecting",
     "gzip_errors",
     "open_arrays",
     "open_binary",
@@ -58,6 +59,17 @@ def _check_ratio(path: Path, packed: int, size: int, advice: str) -> None:
             f"{path} expands from {human_bytes(packed)} to {human_bytes(size)} or more; compressed files may hold at "
             f"most {MAX_RATIO} times their size (or {human_bytes(ALWAYS_ALLOWED)}). If this is intended, {advice}"
         )
+
+
+@contextmanager
+def expecting(name: Path | str, kind: str, *errors: type[Exception], end: str = "") -> Iterator[None]:
+    """These errors as a ValueError, "name is not kind: error"; those that name the file already stay as they are."""
+    try:
+        yield
+    except errors as error:
+        if str(error).startswith(str(name)):
+            raise
+        raise ValueError(f"{name} is not {kind}: {error}{end}") from error
 
 
 # ---------------------------------------------------------------------------------------------------------------- text
@@ -105,33 +117,23 @@ def open_binary(path: Path) -> io.BufferedReader:
     return io.BufferedReader(_BoundedGzip(path))
 
 
-@contextmanager
-def gzip_errors(name: str) -> Iterator[None]:
+def gzip_errors(name: str) -> AbstractContextManager[None]:
     """Errors of decompression as a ValueError that names the file."""
-    try:
-        yield
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(f"{name} is not a gzip file, or is damaged: {error}.") from error
+    return expecting(name, "a gzip file, or is damaged", gzip.BadGzipFile, EOFError, zlib.error, end=".")
 
 
 def read_text(path: Path) -> str:
     """The whole text of a file in UTF-8."""
     check_content(path, _TEXT_TO_CELLS * path.stat().st_size)
-    try:
-        with gzip_errors(str(path)), open_binary(path) as file:
-            return file.read().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8 text: {error}.") from error
+    not_text = expecting(path, "UTF-8 text", UnicodeDecodeError, end=".")
+    with not_text, gzip_errors(str(path)), open_binary(path) as file:
+        return file.read().decode("utf-8-sig")
 
 
 def read_json(path: Path) -> Any:
     """The content of a JSON file."""
-    try:
+    with expecting(path, "JSON", ValueError, RecursionError, end="."):
         return json.loads(read_text(path))
-    except (ValueError, RecursionError) as error:
-        if str(error).startswith(str(path)):
-            raise
-        raise ValueError(f"{path} is not JSON: {error}.") from error
 
 
 # -------------------------------------------------------------------------------------------------------------- arrays
@@ -171,7 +173,8 @@ def _copied(array: NDArray[Any]) -> int:
 @contextmanager
 def open_arrays(path: Path) -> Iterator[Mapping[str, NDArray[Any]]]:
     """The arrays of an .npz file by name; the array of an .npy file has the name ""."""
-    try:
+    errors = (BadZipFile, EOFError, OverflowError, RuntimeError, SyntaxError, zlib.error)
+    with expecting(path, "a valid array file", *errors):
         file = np.load(path, mmap_mode="r", allow_pickle=False)  # a map checks the shape against the size of the file
         if isinstance(file, np.ndarray):
             check_content(path, file.nbytes + _copied(file))
@@ -179,8 +182,6 @@ def open_arrays(path: Path) -> Iterator[Mapping[str, NDArray[Any]]]:
             return
         with file:
             yield _Archive(path, file)
-    except (BadZipFile, EOFError, NotImplementedError, OverflowError, RuntimeError, SyntaxError, zlib.error) as error:
-        raise ValueError(f"{path} is not a valid array file: {error}") from error
 
 
 # -------------------------------------------------------------------------------------------------- Excel and Parquet

@@ -9,15 +9,13 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from iokr.apps.readers.layouts import Layout, find_column
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["Cells", "FileTable", "id_text", "is_number", "texts_of", "with_numbers", "with_point"]
 
@@ -179,8 +177,6 @@ def _categorical(texts: Texts, names: Sequence[str], layout: Layout, where: str)
 
 def _one_hot(cells: Sequence[str], name: str) -> tuple[NDArray[np.float64], list[str]]:
     """A column of zeros and ones for each category, NaN where it is missing, and their names."""
-    import pandas as pd
-
     known = pd.Series(cells, dtype=object)
     known = known.where(~known.str.lower().isin(MISSING))
     dummies = pd.get_dummies(known, prefix=name, prefix_sep="=", dtype=float)

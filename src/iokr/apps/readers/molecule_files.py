@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from iokr._validation.arguments import check_number
@@ -166,8 +167,6 @@ class MoleculeTable:
 
     @cached_property
     def _by_formula(self) -> dict[str, NDArray[np.intp]]:
-        import pandas as pd
-
         return dict(pd.Series(self.formulas).groupby(self.formulas).indices)
 
 

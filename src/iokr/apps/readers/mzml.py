@@ -16,7 +16,7 @@ from xml.etree.ElementTree import Element, ParseError, iterparse
 
 import numpy as np
 
-from iokr.apps.readers.bounded import open_binary
+from iokr.apps.readers.bounded import expecting, open_binary
 from iokr.apps.readers.formats import check_file
 from iokr.apps.readers.peak_lists import RawSpectrum
 from iokr.apps.readers.records import TextFile
@@ -46,19 +46,17 @@ def read_mzml(source: TextFile) -> Iterator[RawSpectrum]:
     check_file(source.path)
     groups: dict[str, Parameters] = {}
     number = 0
-    try:
-        with open_binary(source.path) as file:
-            for _, element in iterparse(file):
-                tag = element.tag.rpartition("}")[2]
-                if tag == "referenceableParamGroup":
-                    groups[element.get("id", "")] = _parameters(element, {})
-                elif tag == "spectrum":
-                    number += 1
-                    yield _spectrum(element, number, groups)
-                if tag in ("spectrum", "chromatogram"):
-                    element.clear()
-    except (ParseError, EOFError, zlib.error) as error:
-        raise ValueError(f"{source.path.name} is not an mzML file, or is damaged: {error}.") from error
+    damaged = expecting(source.path.name, "an mzML file, or is damaged", ParseError, EOFError, zlib.error, end=".")
+    with damaged, open_binary(source.path) as file:
+        for _, element in iterparse(file):
+            tag = element.tag.rpartition("}")[2]
+            if tag == "referenceableParamGroup":
+                groups[element.get("id", "")] = _parameters(element, {})
+            elif tag == "spectrum":
+                number += 1
+                yield _spectrum(element, number, groups)
+            if tag in ("spectrum", "chromatogram"):
+                element.clear()
 
 
 def _spectrum(element: Element, number: int, groups: dict[str, Parameters]) -> RawSpectrum:

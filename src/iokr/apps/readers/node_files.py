@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from iokr._system.text import printable
@@ -262,8 +263,6 @@ def read_kernels(paths: Sequence[Path | str | Cells], *, ids: Path | str | Cells
     >>> nodes.ids.tolist(), nodes.kernels["k"].tolist()
     (['a', 'b'], [[2.0, 1.0], [1.0, 2.0]])
     """
-    import pandas as pd
-
     if not paths:
         raise ValueError("`paths` must name at least one file.")
     tables = [_with_ids(read_table(path), ids) for path in paths]

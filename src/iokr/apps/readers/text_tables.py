@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+import pandas as pd
 
-from iokr.apps.readers.bounded import gzip_errors, open_binary
+from iokr.apps.readers.bounded import expecting, gzip_errors, open_binary
 from iokr.apps.readers.file_table import Cells, is_number, with_point
 from iokr.apps.readers.formats import format_of
 
@@ -47,25 +48,21 @@ def read_cells(path: Path, min_columns: int = 1) -> Cells:
     order mark. Lines that begin with # are comments. A header that is one cell short lacks the name of the row names
     (R's `write.table`); a comment as wide as the rows directly below it is the header (STRING, BioGRID).
     """
-    import pandas as pd
-
     name = "standard input" if str(path) == STDIN else str(path)
     rows: list[list[str]] = []
     numbers: list[int] = []
     comments: list[tuple[int, str]] = []
-    try:
-        with gzip_errors(name), _open_text(path) as file:
-            lines = _without_comments(name, file, comments)
-            head = list(islice(lines, _HEAD))
-            separator, note = _separator_of(path, head, min_columns)
-            if _states_separator(head):
-                head[0] = "\n"
-            for number, row in _numbered_rows(name, chain(head, lines), separator):
-                if any(row):
-                    rows.append(row)
-                    numbers.append(number)
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{name} is not UTF-8 text: {error}; save it as UTF-8, in Excel as 'CSV UTF-8'.") from error
+    advice = "; save it as UTF-8, in Excel as 'CSV UTF-8'."
+    with expecting(name, "UTF-8 text", UnicodeDecodeError, end=advice), gzip_errors(name), _open_text(path) as file:
+        lines = _without_comments(name, file, comments)
+        head = list(islice(lines, _HEAD))
+        separator, note = _separator_of(path, head, min_columns)
+        if _states_separator(head):
+            head[0] = "\n"
+        for number, row in _numbered_rows(name, chain(head, lines), separator):
+            if any(row):
+                rows.append(row)
+                numbers.append(number)
     header = None
     n_comments = len(comments)
     if rows:
@@ -151,14 +148,9 @@ def _fit(rows: Sequence[list[str]], separator: Separator, min_columns: int) -> t
     if len(widths) != 1 or min(widths) < max(2, min_columns):
         return False, False, 0.0, 0.0
     cells = [cell for row in body for cell in row]
-    numbers = 0
-    torn = 0  # words with another separator inside
-    for cell in cells:
-        if is_number(cell) or (separator != "," and is_number(with_point(cell))):
-            numbers += 1
-        elif any(mark in cell for mark in ',;\t"'):
-            torn += 1
-    return True, len(rows[0]) in widths, -torn / len(cells), numbers / len(cells)
+    words = [cell for cell in cells if not is_number(cell) and (separator == "," or not is_number(with_point(cell)))]
+    torn = sum(any(mark in word for mark in ',;\t"') for word in words)  # words with another separator inside
+    return True, len(rows[0]) in widths, -torn / len(cells), (len(cells) - len(words)) / len(cells)
 
 
 def _split(line: str, separator: Separator) -> list[str]:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zipfile import BadZipFile
 
 import narwhals as nw
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from iokr.apps.readers.bounded import check_archive, check_content, check_parquet, open_arrays
+from iokr.apps.readers.bounded import check_archive, check_content, check_parquet, expecting, open_arrays
 from iokr.apps.readers.file_table import Cells, id_text
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["ARRAYS", "FRAMES", "as_edges", "as_ids", "as_pandas", "as_table", "read_array", "read_frame", "read_sheet"]
 
@@ -43,8 +41,6 @@ def as_table(table: Any, name: str, *, with_index: bool = True) -> Path | str | 
     >>> nodes.ids.tolist(), nodes.columns
     (['a', 'b'], ('size',))
     """
-    import pandas as pd
-
     if isinstance(table, (str, Path, Cells)):
         return table
     if isinstance(table, np.ndarray):
@@ -95,8 +91,6 @@ def as_pandas(table: Any, name: str) -> pd.DataFrame:
 
 def _links_of_graph(graph: Any) -> pd.DataFrame:
     """The links of a graph, with their weights where every link has one."""
-    import pandas as pd
-
     if graph.is_directed():
         raise ValueError("`edges` is a directed graph; links have no direction here: give `graph.to_undirected()`.")
     rows = [(str(a), str(b), weight) for a, b, weight in graph.edges(data="weight")]
@@ -112,15 +106,10 @@ def _links_of_graph(graph: Any) -> pd.DataFrame:
 def read_array(path: Path, name: str | None, n_text: int) -> Cells:
     """The rows of an .npy file, or of the array `name` of an .npz file, after `n_text` columns of ids."""
     where = str(path) if name is None else f"{path}:{name}"
-    try:
-        with open_arrays(path) as arrays:
-            chosen = _array_name(path, arrays, name)
-            ids = arrays["ids"] if "ids" in arrays and chosen != "ids" else None
-            array = arrays[chosen]
-    except (ValueError, OSError, np.exceptions.AxisError) as error:
-        if str(error).startswith(str(path)):
-            raise
-        raise ValueError(f"{path} is not a valid array file: {error}") from error
+    with expecting(path, "a valid array file", ValueError, OSError), open_arrays(path) as arrays:
+        chosen = _array_name(path, arrays, name)
+        ids = arrays["ids"] if "ids" in arrays and chosen != "ids" else None
+        array = arrays[chosen]
     return _cells_of_array(array, where, n_text, ids)
 
 
@@ -141,8 +130,6 @@ def _array_name(path: Path, arrays: Any, name: str | None) -> str:
 
 def _cells_of_array(array: NDArray[Any], where: str, n_text: int, ids: NDArray[Any] | None = None) -> Cells:
     """The rows of an array, after `n_text` columns of ids."""
-    import pandas as pd
-
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2 or not len(array) or array.dtype.kind not in "iufbUS":
@@ -171,8 +158,6 @@ def _cells_of_array(array: NDArray[Any], where: str, n_text: int, ids: NDArray[A
 
 def _numbered_rows(array: NDArray[Any], where: str, ids: NDArray[Any] | None = None) -> Cells:
     """The rows of a matrix after their ids, without which they are numbered from 0."""
-    import pandas as pd
-
     names = np.arange(len(array)) if ids is None else ids
     frame = pd.DataFrame(array.astype(np.float64))
     frame.insert(0, "id", pd.Series([id_text(name) for name in names.tolist()], dtype=object))
@@ -192,8 +177,6 @@ def read_frame(path: Path, part: str | None) -> Cells:
 
 def _cells_of_frame(frame: pd.DataFrame, name: str, *, numbered: bool = False) -> Cells:
     """The rows of a frame: columns of numbers as they are, all others as text; the index is not read."""
-    import pandas as pd
-
     columns: dict[int, Any] = {}
     for j, kind in enumerate(frame.dtypes):
         column = frame.iloc[:, j]
@@ -207,48 +190,39 @@ def _cells_of_frame(frame: pd.DataFrame, name: str, *, numbered: bool = False) -
 
 
 def _read_arrow(path: Path) -> pd.DataFrame:
-    import pandas as pd
-
     kind = "Parquet" if path.suffix.lower() in _PARQUET else "Feather"
     try:
-        if kind == "Parquet":
-            check_parquet(path)
-            return pd.read_parquet(path)
-        check_content(path, _FEATHER_TO_TABLE * path.stat().st_size)
-        return pd.read_feather(path)
+        with expecting(path, f"a {kind} file", OSError, ValueError):
+            if kind == "Parquet":
+                check_parquet(path)
+                return pd.read_parquet(path)
+            check_content(path, _FEATHER_TO_TABLE * path.stat().st_size)
+            return pd.read_feather(path)
     except ImportError as error:
         raise ImportError(f"{path}: reading {kind} needs pyarrow: pip install 'iokr[parquet]'") from error
-    except (OSError, ValueError) as error:
-        if str(error).startswith(str(path)):
-            raise
-        raise ValueError(f"{path} is not a {kind} file: {error}") from error
 
 
 def _read_h5ad(path: Path, name: str | None) -> pd.DataFrame:
     """X of an .h5ad file, or one of its layers or `obsm`: a row per observation, a column per variable."""
-    import pandas as pd
-
     try:
         import h5py
     except ImportError as error:
         raise ImportError(f"{path}: reading .h5ad needs h5py: pip install 'iokr[h5ad]'") from error
-    try:
-        with h5py.File(path, "r") as file:
-            places = {"X": "X"} if "X" in file else {}
-            for group in ("layers", "obsm"):
-                places |= {entry: f"{group}/{entry}" for entry in file.get(group, ())}
-            matrix = name or "X"
-            if matrix not in places:
-                available = ", ".join(places) or "no matrix"
-                raise ValueError(f"{path} has no {matrix}; it has {available}: select one of them, as {path}:NAME.")
-            X = _dense(path, file[places[matrix]])
-            if places[matrix].startswith("obsm"):
-                columns = [f"{matrix}{j + 1}" for j in range(X.shape[1])]
-            else:
-                columns = _index(file["var"])
-            return pd.DataFrame(X, index=pd.Index(_index(file["obs"]), name="id"), columns=columns)
-    except (OSError, KeyError, RuntimeError, TypeError) as error:
-        raise ValueError(f"{path} is not an .h5ad file of AnnData: {error}") from error
+    damaged = expecting(path, "an .h5ad file of AnnData", OSError, KeyError, RuntimeError, TypeError)
+    with damaged, h5py.File(path, "r") as file:
+        places = {"X": "X"} if "X" in file else {}
+        for group in ("layers", "obsm"):
+            places |= {entry: f"{group}/{entry}" for entry in file.get(group, ())}
+        matrix = name or "X"
+        if matrix not in places:
+            available = ", ".join(places) or "no matrix"
+            raise ValueError(f"{path} has no {matrix}; it has {available}: select one of them, as {path}:NAME.")
+        X = _dense(path, file[places[matrix]])
+        if places[matrix].startswith("obsm"):
+            columns = [f"{matrix}{j + 1}" for j in range(X.shape[1])]
+        else:
+            columns = _index(file["var"])
+        return pd.DataFrame(X, index=pd.Index(_index(file["obs"]), name="id"), columns=columns)
 
 
 def _dense(path: Path, stored: Any) -> Any:
@@ -278,17 +252,14 @@ def _index(group: Any) -> list[str]:
 
 def read_sheet(path: Path, sheet: str | None) -> Cells:
     """The cells of a sheet of an Excel workbook as text; by default of the first sheet that is not empty."""
-    import pandas as pd
-
     try:
-        check_archive(path)
-        book = pd.ExcelFile(path, engine="openpyxl")
+        with expecting(path, "an .xlsx file", BadZipFile, KeyError, OSError):
+            check_archive(path)
+            book = pd.ExcelFile(path, engine="openpyxl")
     except ImportError as error:
         raise ImportError(
             f"{path}: reading .xlsx needs openpyxl: pip install 'iokr[excel]', or save it as .csv"
         ) from error
-    except (BadZipFile, KeyError, OSError) as error:
-        raise ValueError(f"{path} is not an .xlsx file: {error}") from error
     with book:
         if sheet is not None and sheet not in book.sheet_names:
             raise ValueError(f"{path} has no sheet {sheet!r}; it has {', '.join(map(str, book.sheet_names))}.")

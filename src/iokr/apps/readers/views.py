@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from iokr.apps.readers.file_table import Cells
 from iokr.apps.readers.layouts import Layout
@@ -84,8 +85,6 @@ def _joined(
     means: Sequence[Mapping[str, float]] | None,
 ) -> Nodes:
     """The nodes of all views, those that every view has or, with imputation, all of them."""
-    import pandas as pd
-
     ids = list(dict.fromkeys(name for nodes in views for name in nodes.ids.tolist()))
     rows = np.array([pd.Index(nodes.ids).get_indexer(ids) for nodes in views])  # (K, N), −1 where a view lacks a node
     shared = np.arange(len(ids))
