@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from array_api_compat import is_cupy_array, is_torch_array
+from scipy.linalg import blas
 
 from iokr._array.namespaces import (
     Array,
@@ -131,13 +132,11 @@ def _squares(X: Array, Z: Array, k: int) -> Array:
 def _from_product(X: Any, x_norms: Array, Z: Any, z_norms: Array, scale: float) -> Array:
     """s(‖x‖² + ‖z‖² − 2⟨x, z⟩)."""
     if isinstance(X, np.ndarray) and isinstance(Z, np.ndarray) and X.size and Z.size:
-        from scipy.linalg.blas import dgemm
-
         # The product is added to the norms in place, all transposed in Fortran order, see `matmul`.
         E = np.add.outer(scale * x_norms, scale * z_norms)
         z, trans_z = (Z.T, 1) if Z.flags.c_contiguous else (Z, 0)
         x, trans_x = (X.T, 0) if X.flags.c_contiguous else (X, 1)
-        return dgemm(-2 * scale, z, x, 1.0, E.T, trans_a=trans_z, trans_b=trans_x, overwrite_c=1).T
+        return blas.dgemm(-2 * scale, z, x, 1.0, E.T, trans_a=trans_z, trans_b=trans_x, overwrite_c=1).T
     E = gemm((-2 * scale) * X, Z)
     E += (scale * x_norms)[:, None]
     E += (scale * z_norms)[None, :]

@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 from array_api_compat import is_cupy_namespace, is_torch_array
+from scipy import linalg
+from scipy.linalg import blas, lapack
+from scipy.sparse.linalg import ArpackError, eigsh
 
 from iokr._array.namespaces import Array, array_namespace, blocks, eye_like, is_numpy
 
@@ -27,10 +30,8 @@ def eigh(K: Array, *, overwrite: bool = False, graded: bool = False) -> tuple[Ar
     The reduction of LAPACK is accurate for the small ones only if it starts from the large ones, as its lower variant.
     """
     if is_numpy(K):
-        from scipy.linalg import eigh as scipy_eigh
-
         # K.T is in Fortran order, which LAPACK uses without a copy; its upper triangle is our lower one.
-        return scipy_eigh(K.T, lower=graded, driver="evd", overwrite_a=overwrite, check_finite=False)
+        return linalg.eigh(K.T, lower=graded, driver="evd", overwrite_a=overwrite, check_finite=False)
     s, U = array_namespace(K).linalg.eigh(K)
     return s, U
 
@@ -55,8 +56,6 @@ def largest_eigenvalue(K: Array) -> float:
     """The largest eigenvalue of a symmetric matrix."""
     n = K.shape[0]
     if is_numpy(K) and n > 200:
-        from scipy.sparse.linalg import ArpackError, eigsh
-
         try:
             return float(eigsh(K, k=1, which="LA", v0=np.cos(np.arange(n)), return_eigenvectors=False)[0])
         except ArpackError:
@@ -67,9 +66,7 @@ def largest_eigenvalue(K: Array) -> float:
 def thin_svd(X: Array) -> tuple[Array, Array]:
     """(V, σ) of X = V diag(σ) Qᵀ, V of the shape of X if X is tall."""
     if is_numpy(X):
-        from scipy.linalg import svd
-
-        V, sigma, _ = svd(X, full_matrices=False, check_finite=False)
+        V, sigma, _ = linalg.svd(X, full_matrices=False, check_finite=False)
     else:
         V, sigma, _ = array_namespace(X).linalg.svd(X, full_matrices=False)
     return V, sigma
@@ -87,9 +84,7 @@ class CholeskyFactor:
     def solve(self, B: Array) -> Array:
         """K⁻¹ B by two triangular solves."""
         if is_numpy(self.L):
-            from scipy.linalg.lapack import dpotrs
-
-            X, info = dpotrs(self.L.T, B, lower=0)
+            X, info = lapack.dpotrs(self.L.T, B, lower=0)
             if info:
                 raise ValueError(f"dpotrs refused argument {-info}")
             return X
@@ -101,8 +96,6 @@ class CholeskyFactor:
         """L⁻¹ B, or L⁻ᵀ B."""
         xp = array_namespace(self.L)
         if is_numpy(self.L):
-            from scipy import linalg
-
             return linalg.solve_triangular(self.L.T, B, lower=False, trans=0 if transpose else 1, check_finite=False)
         L = self.L.T if transpose else self.L
         if is_torch_array(L):
@@ -122,10 +115,8 @@ class CholeskyFactor:
             out[...] = self.solve_rows(B)
             return out
         if is_numpy(self.L, B) and B.size:
-            from scipy.linalg.blas import dtrsm
-
             # Bᵀ is in Fortran order, and so is the upper triangle Lᵀ.
-            return dtrsm(1.0, self.L.T, B.T, trans_a=1).T
+            return blas.dtrsm(1.0, self.L.T, B.T, trans_a=1).T
         return self.solve_lower(B.T).T
 
     def largest_pivot(self) -> float:
@@ -136,9 +127,7 @@ class CholeskyFactor:
     def inverse_diagonal(self) -> Array:
         """diag(K⁻¹) = column sums of squares of L⁻¹; the factor is overwritten."""
         if is_numpy(self.L):
-            from scipy.linalg.lapack import dtrtri
-
-            inverse, _ = dtrtri(self.L.T, lower=0, overwrite_c=1)  # L⁻ᵀ, in Fortran order
+            inverse, _ = lapack.dtrtri(self.L.T, lower=0, overwrite_c=1)  # L⁻ᵀ, in Fortran order
             rows = inverse.T  # L⁻¹; above its diagonal it is undefined
             diagonal = np.zeros(rows.shape[0])
             for block in blocks(rows.shape[0], 512):
@@ -186,9 +175,7 @@ def cholesky(K: Array, shift: float = 0.0, *, overwrite: bool = False, at_once: 
 
 def lower_factor(K: np.ndarray) -> np.ndarray:
     """L of K = L Lᵀ by one call of LAPACK, in place if K is in C order."""
-    from scipy.linalg.lapack import dpotrf
-
-    U, info = dpotrf(K.T, lower=0, clean=0, overwrite_a=1)
+    U, info = lapack.dpotrf(K.T, lower=0, clean=0, overwrite_a=1)
     if info:
         raise NotPositiveDefinite
     return np.asarray(U.T)
@@ -199,19 +186,17 @@ def _in_halves(K: np.ndarray, at_once: int) -> np.ndarray:
     n, h = K.shape[0], K.shape[0] // 2
     if n <= max(at_once, 1):
         return lower_factor(K)
-    from scipy.linalg.blas import dsyrk, dtrsm
-
     # Copies in C order; BLAS gets their transposes, in Fortran order, so that "lower" and "upper" are exchanged.
     half = _scratch(K[:h, :h])
     K[:h, :h] = half = _in_halves(half, at_once)
     for rows in blocks(n - h, max(1, _SLAB // h)):
         low = _scratch(K[h + rows.start : h + rows.stop, :h])
-        dtrsm(1.0, half.T, low.T, trans_a=1, overwrite_b=1)
+        blas.dtrsm(1.0, half.T, low.T, trans_a=1, overwrite_b=1)
         K[h + rows.start : h + rows.stop, :h] = low
     half = _scratch(K[h:, h:])
     for columns in blocks(h, max(1, _SLAB // (n - h))):
         low = _scratch(K[h:, columns])
-        dsyrk(-1.0, low.T, 1.0, half.T, trans=1, overwrite_c=1)
+        blas.dsyrk(-1.0, low.T, 1.0, half.T, trans=1, overwrite_c=1)
     K[h:, h:] = _in_halves(half, at_once)
     return K
 
@@ -229,29 +214,23 @@ def inverse(K: Array, shift: float = 0.0) -> tuple[Array, float]:
     if not is_numpy(K) or K.shape[0] == 1:
         factor = cholesky(K, shift, overwrite=True)
         return factor.solve(eye_like(K.shape[0], K)), factor.largest_pivot()
-    from scipy.linalg.blas import dsyrk, dtrsm
-    from scipy.linalg.lapack import dpotri
-
-    n, h = K.shape[0], K.shape[0] // 2
+    h = K.shape[0] // 2
     # Copies in C order; BLAS gets their transposes, in Fortran order, so that "lower" and "upper" are exchanged.
     top, low, end = _scratch(K[:h, :h]), _scratch(K[h:, :h]), _scratch(K[h:, h:])
     first = cholesky(top, shift, overwrite=True)
-    dtrsm(1.0, first.L.T, low.T, trans_a=1, overwrite_b=1)  # M = B L⁻ᵀ
-    dsyrk(-1.0, low.T, 1.0, end.T, trans=1, overwrite_c=1)  # D − M Mᵀ
+    blas.dtrsm(1.0, first.L.T, low.T, trans_a=1, overwrite_b=1)  # M = B L⁻ᵀ
+    blas.dsyrk(-1.0, low.T, 1.0, end.T, trans=1, overwrite_c=1)  # D − M Mᵀ
     second = cholesky(end, shift, overwrite=True)
     pivot = max(first.largest_pivot(), second.largest_pivot())
-    dtrsm(1.0, first.L.T, low.T, overwrite_b=1)  # M L⁻¹
+    blas.dtrsm(1.0, first.L.T, low.T, overwrite_b=1)  # M L⁻¹
     low = _scratch(low.T)  # solves from the left use less memory than solves from the right
-    dtrsm(-1.0, second.L.T, low.T, trans_a=1, overwrite_b=1)  # W
-    dpotri(first.L.T, overwrite_c=1)
-    dsyrk(1.0, low.T, 1.0, top.T, trans=1, overwrite_c=1)
-    dtrsm(1.0, second.L.T, low.T, overwrite_b=1)
-    dpotri(second.L.T, overwrite_c=1)
+    blas.dtrsm(-1.0, second.L.T, low.T, trans_a=1, overwrite_b=1)  # W
+    lapack.dpotri(first.L.T, overwrite_c=1)
+    blas.dsyrk(1.0, low.T, 1.0, top.T, trans=1, overwrite_c=1)
+    blas.dtrsm(1.0, second.L.T, low.T, overwrite_b=1)
+    lapack.dpotri(second.L.T, overwrite_c=1)
     K[:h, :h], K[h:, :h], K[h:, h:] = top, low.T, end
-    for rows in blocks(n, 256):
-        K[: rows.start, rows] = K[rows, : rows.start].T
-        corner = np.tril(K[rows, rows])
-        K[rows, rows] = corner + np.tril(corner, k=-1).T
+    mirror_upper(K.T, np.diagonal(K).copy())  # what Kᵀ has above its diagonal, K has below
     return K, pivot
 
 
@@ -280,11 +259,9 @@ def mirror_upper(K: np.ndarray, diagonal: np.ndarray) -> None:
 
 def pivoted_cholesky(K: np.ndarray, *, overwrite: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """K = R Rᵀ with R (n, r), r the numerical rank, and the r pivot rows, on which R is lower triangular."""
-    from scipy.linalg.lapack import dpstrf
-
     n = K.shape[0]
     tol = n * _EPS * float(np.max(np.diagonal(K), initial=0.0))
-    c, piv, rank, _ = dpstrf(K.T if overwrite else K.T.copy(order="F"), tol=tol, lower=0, overwrite_a=1)
+    c, piv, rank, _ = lapack.dpstrf(K.T if overwrite else K.T.copy(order="F"), tol=tol, lower=0, overwrite_a=1)
     piv = piv - 1
     R = np.empty((n, rank))
     R[piv] = np.triu(c)[:rank].T
@@ -299,48 +276,38 @@ class TridiagonalForm:
 
     def largest(self) -> float:
         """The largest eigenvalue of A."""
-        from scipy.linalg import eigvalsh_tridiagonal
-
         n = len(self.diagonal)
-        return float(eigvalsh_tridiagonal(self.diagonal, self.off, select="i", select_range=(n - 1, n - 1))[0])
+        return float(linalg.eigvalsh_tridiagonal(self.diagonal, self.off, select="i", select_range=(n - 1, n - 1))[0])
 
     def solve(self, a: float, b: float, B: np.ndarray) -> np.ndarray:
         """(a I + b T)⁻¹ B for a > 0, b ≥ 0, A positive semi-definite."""
-        from scipy.linalg.lapack import dptsv
-
-        _, _, X, info = dptsv(a + b * self.diagonal, b * self.off, B)
+        _, _, X, info = lapack.dptsv(a + b * self.diagonal, b * self.off, B)
         if info:
             raise NotPositiveDefinite
         return np.asarray(X)
 
     def rotate(self, B: np.ndarray, *, transpose: bool) -> np.ndarray:
         """Qᵀ B (transpose) or Q B."""
-        from scipy.linalg.lapack import dormqr
-
         if not len(self._tau):
             return np.array(B)
         # The reflectors leave row 0 alone; with it at the end they are a plain array, see `tridiagonalize`.
         out = np.asfortranarray(np.roll(B, -1, axis=0))
         work = max(64 * out.shape[1], 1)
-        out, _, _ = dormqr("L", "T" if transpose else "N", self._reflectors, self._tau, out, work, overwrite_c=1)
+        out, _, _ = lapack.dormqr("L", "T" if transpose else "N", self._reflectors, self._tau, out, work, overwrite_c=1)
         return np.roll(out, 1, axis=0)
 
 
 def triangular_congruence(R: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Rᵀ B for lower triangular R when the product is symmetric, in half the time of a full one; B is overwritten."""
-    from scipy.linalg.blas import dtrmm
-
     # (Rᵀ B)ᵀ = Bᵀ R, and Bᵀ is in Fortran order when B is in C order.
-    return np.asarray(dtrmm(1.0, R.T, B.T, side=1, lower=0, trans_a=1, overwrite_b=1))
+    return np.asarray(blas.dtrmm(1.0, R.T, B.T, side=1, lower=0, trans_a=1, overwrite_b=1))
 
 
 def tridiagonalize(A: np.ndarray) -> TridiagonalForm:
     """Householder reduction of a symmetric NumPy matrix, which is overwritten."""
-    from scipy.linalg.lapack import dsytrd, dsytrd_lwork
-
     n = A.shape[0]
-    lwork, _ = dsytrd_lwork(n, lower=1)
-    c, d, e, tau, _ = dsytrd(A.T, lower=1, lwork=int(lwork), overwrite_a=1)
+    lwork, _ = lapack.dsytrd_lwork(n, lower=1)
+    c, d, e, tau, _ = lapack.dsytrd(A.T, lower=1, lwork=int(lwork), overwrite_a=1)
     # The reflectors of the lower form are those of a QR factorisation of the block below the diagonal, c[1:, :-1]. As
     # LAPACK wants whole columns, take each with the entry that follows it in memory, c[0, j + 1], set to zero.
     c[0, 1:] = 0.0

@@ -9,6 +9,7 @@ import numpy as np
 from array_api_compat import array_namespace as _array_namespace
 from array_api_compat import device as _device
 from array_api_compat import is_array_api_obj, is_cupy_namespace, is_numpy_array, is_torch_array
+from array_api_compat import numpy as numpy_namespace
 
 Array: TypeAlias = Any
 
@@ -26,11 +27,7 @@ def is_array(x: Any) -> bool:
 def array_namespace(*arrays: Any) -> Any:
     """The Array API namespace of `arrays`; sparse matrices, scalars and None count as NumPy."""
     dense = [x for x in arrays if is_array_api_obj(x)]
-    if not dense:
-        import array_api_compat.numpy as xp
-
-        return xp
-    return _array_namespace(*dense)
+    return _array_namespace(*dense) if dense else numpy_namespace
 
 
 def is_numpy(*arrays: Any) -> bool:

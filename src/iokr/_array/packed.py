@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from array_api_compat import device, is_torch_array
+from scipy.linalg import get_blas_funcs, lapack
 
 from iokr._array.factorizations import CholeskyFactor, NotPositiveDefinite, cholesky
 from iokr._array.namespaces import Array, array_namespace, blocks, is_numpy
@@ -123,17 +124,15 @@ class RectangularPacked(Packed):
                 part[:, :first] = below[:, :first]
                 corner = part[:, first:last]
                 np.copyto(corner, below[:, first:last], where=np.tri(last - first, dtype=bool))
-        self._set_diagonal(diagonal)
+        diagonals = self._diagonals()
+        diagonals[0][:] = diagonal[:m]
+        diagonals[1][:] = diagonal[m:]
 
     def _diagonals(self) -> tuple[np.ndarray, np.ndarray]:
         """The positions of the first m diagonal entries and of the rest, as views."""
         (m, width), n = self.T.shape, self.n
         e, flat = width - n, self.T.reshape(-1)
         return flat[e :: width + 1][:m], flat[(1 - e) * width :: width + 1][: n - m]
-
-    def _set_diagonal(self, diagonal: np.ndarray) -> None:
-        first, second = self._diagonals()
-        first[:], second[:] = diagonal[: len(first)], diagonal[len(first) :]
 
     def factor(self, shift: float = 0.0) -> RectangularPacked:
         for part in self._diagonals():
@@ -142,8 +141,6 @@ class RectangularPacked(Packed):
         return self
 
     def _lapack(self, name: str) -> Any:
-        from scipy.linalg import lapack
-
         return getattr(lapack, f"{'s' if self.T.dtype == np.float32 else 'd'}{name}")
 
     def _call(self, name: str) -> None:
@@ -295,8 +292,6 @@ def _subtract(Y: Array, rows: slice, A: Array, B: Array) -> None:
         Y[rows].addmm_(A, B, alpha=-1)
         return
     if is_numpy(Y) and Y.flags.c_contiguous:
-        from scipy.linalg import get_blas_funcs
-
         part = Y[rows]
         (gemm,) = get_blas_funcs(("gemm",), (part, A, B))
         # (A B)ᵀ = Bᵀ Aᵀ in Fortran order, in place; no factor is copied.

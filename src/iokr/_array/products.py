@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from array_api_compat import is_torch_array
+from scipy.linalg import blas
 
 from iokr._array.namespaces import Array, array_namespace, eye_like, is_numpy, is_sparse
 
@@ -64,12 +65,10 @@ def matmul(A: Any, B: Any) -> Array:
     """
     if isinstance(A, np.ndarray) and isinstance(B, np.ndarray) and A.ndim == B.ndim == 2:
         if A.dtype == B.dtype == np.float64 and A.size * B.shape[1] > 1 << 16:
-            from scipy.linalg.blas import dgemm
-
             # (A B)ᵀ = Bᵀ Aᵀ in Fortran order is A B in C order, without copies of the factors.
             b, trans_b = (B.T, 0) if B.flags.c_contiguous else (B, 1)
             a, trans_a = (A.T, 0) if A.flags.c_contiguous else (A, 1)
-            return dgemm(1.0, b, a, trans_a=trans_b, trans_b=trans_a).T
+            return blas.dgemm(1.0, b, a, trans_a=trans_b, trans_b=trans_a).T
         with unwarned():
             return A @ B
     with unwarned():

@@ -12,6 +12,8 @@ from array_api_compat import is_torch_array
 
 from iokr._array.namespaces import Array, is_array, is_numpy
 
+_END = object()  # after the last item
+
 
 def torch_device(device: Any) -> Any:
     """An existing device of torch, by its name."""
@@ -38,19 +40,14 @@ def ahead(items: Iterable[Any], device: Any) -> Iterator[Any]:
     A separate thread fetches the next item and copies it, on CUDA through page-locked memory and on a separate stream,
     while the caller processes the item before.
     """
-    moving, source = _Mover(torch_device(device)), iter(items)
-
-    def fetch() -> tuple[Any] | None:
-        for item in source:
-            return (moving(item),)
-        return None
-
+    move = _Mover(torch_device(device))
+    moved = map(move, items)
     with ThreadPoolExecutor(1) as thread:
-        coming = thread.submit(fetch)
-        while (found := coming.result()) is not None:
-            coming = thread.submit(fetch)
-            moving.hand_over(found[0])
-            yield found[0]
+        coming = thread.submit(next, moved, _END)
+        while (found := coming.result()) is not _END:
+            coming = thread.submit(next, moved, _END)
+            move.hand_over(found)
+            yield found
 
 
 class _Mover:
