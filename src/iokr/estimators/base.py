@@ -46,28 +46,8 @@ _KINDS: dict[str, tuple[type, str]] = {  # of components, by the parameter that 
 }
 
 
-def check_components(model: Any) -> None:
-    """Raise if a parameter is not within its limits or a component of its kind; those in `_listable` may be lists."""
-    for name, given in model.get_params(deep=False).items():
-        if name not in _KINDS:
-            continue
-        kind, folder = _KINDS[name]
-        several = name in model._listable and isinstance(given, (list, tuple))
-        for value in given if several else [given]:
-            if value is not None:
-                check_component(value, kind, name, folder)
-    for name, check in model.limits.items():
-        check(getattr(model, name), name)
-
-
-def is_fitted(model: Any) -> bool:
-    """Whether `fit` came to its end: an interrupted search leaves values, but no model."""
-    fitted = any(name.endswith("_") and not name.startswith("__") for name in vars(model))
-    return fitted and not vars(model).get("interrupted_", False)
-
-
 class KernelModel(Stateful, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
-    """What models share that do not map into a feature space of outputs: checks, printing, the precision of answers."""
+    """What all models share: checks of parameters, printing, the precision of answers."""
 
     limits: ClassVar[Limits] = {}  # what parameters must be, by their names
     _listable: ClassVar[tuple[str, ...]] = ()  # components of which a list may be given
@@ -76,33 +56,39 @@ class KernelModel(Stateful, BaseEstimator):  # type: ignore[misc]  # scikit-lear
     __repr__ = short_repr
     _repr_html_inner = notebook_html
     _repr_mimebundle_ = notebook_bundle
-    __sklearn_is_fitted__ = is_fitted
-    _check_components = check_components
 
     def _stored(self) -> dict[str, Any]:
         return {"single_precision": self._single_precision}
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether `fit` came to its end: an interrupted search leaves values, but no model."""
+        fitted = any(name.endswith("_") and not name.startswith("__") for name in vars(self))
+        return fitted and not vars(self).get("interrupted_", False)
+
+    def _check_components(self) -> None:
+        """Raise if a parameter is not within its limits or a component of its kind; `_listable` may be lists."""
+        for name, given in self.get_params(deep=False).items():
+            if name not in _KINDS:
+                continue
+            kind, folder = _KINDS[name]
+            several = name in self._listable and isinstance(given, (list, tuple))
+            for value in given if several else [given]:
+                if value is not None:
+                    check_component(value, kind, name, folder)
+        for name, check in self.limits.items():
+            check(getattr(self, name), name)
 
     def _cast(self, H: Array) -> Array:
         """Results in the precision of the data."""
         return in_precision(H, self._single_precision)
 
 
-class StructuredEstimator(CallbackSupportMixin, Stateful, BaseEstimator, ABC):  # type: ignore[misc]
+class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: ignore[misc]
     """What is the same for every way to learn h: outputs in, candidates ranked, outputs out.
 
     A subclass learns h in `fit`, which ends with `_set_outputs`, and returns h(x) in the embedding's coordinates from
     `_values`. Inputs and candidates may be Dask arrays: answers are lazy, and candidates are ranked where they are.
     """
-
-    limits: ClassVar[Limits] = {}  # what parameters must be, by their names
-    _listable: ClassVar[tuple[str, ...]] = ()  # components of which a list may be given
-    _single_precision: bool = False  # whether answers are float32
-
-    __repr__ = short_repr
-    _repr_html_inner = notebook_html
-    _repr_mimebundle_ = notebook_bundle
-    __sklearn_is_fitted__ = is_fitted
-    _check_components = check_components
 
     kernel: Any = None  # of models with a kernel on inputs
     solver: Solver | None = None  # of models that solve a problem
@@ -110,9 +96,6 @@ class StructuredEstimator(CallbackSupportMixin, Stateful, BaseEstimator, ABC):  
     embedding: Embedding | None
     decoder: Decoder | None
     loss: Loss | None
-
-    def _stored(self) -> dict[str, Any]:
-        return {"single_precision": self._single_precision}
 
     def _output_parts(self) -> dict[str, Any]:
         """The components that `encode` fits to the outputs. May be overridden: other defaults."""
@@ -133,10 +116,6 @@ class StructuredEstimator(CallbackSupportMixin, Stateful, BaseEstimator, ABC):  
         self.output_kernel_ = outputs.kernel
         self.embedding_ = outputs.embedding
         self.decoder_ = cast(Decoder, outputs.decoder)
-
-    def _cast(self, H: Array) -> Array:
-        """In the precision of the data."""
-        return in_precision(H, self._single_precision)
 
     @abstractmethod
     def _values(self, X: Any) -> Array:

@@ -47,25 +47,28 @@ def cross_val_rank(model: Any, X: Any, y: Any, candidates: Any, cv: Any = 5) -> 
     n = check_same_length(X, y)
     if not hasattr(model, "rank") or isinstance(model, type):
         raise TypeError(f"`model` must be an estimator with a method `rank`, such as `IOKR()`, got {model!r:.60}.")
-    sets = candidates if isinstance(candidates, CandidateSets) else None
-    if sets is not None and len(sets) != n:
-        raise ValueError(f"`candidates` has {len(sets)} sets but X has {n} objects; give one set for each.")
-    shared = None if sets is not None else shared_sequence(candidates)
-    names = keys(_rows(y))
+    own_sets = isinstance(candidates, CandidateSets)
+    if own_sets and len(candidates) != n:
+        raise ValueError(f"`candidates` has {len(candidates)} sets but X has {n} objects; give one set for each.")
+    if not own_sets:
+        candidates = shared_sequence(candidates)
+        names = keys(_rows(candidates))
+    truth = keys(_rows(y))
     ranks = np.full(n, np.inf)
     pairwise = bool(getattr(getattr(model, "kernel", None), "pairwise", False))
-    for train, test in check_folds(cv, n, names):
-        X_train, X_test = take(X, train), take(X, test)
+    for train, test in check_folds(cv, n, truth):
+        X_train = take(X, train)
+        X_test = take(X, test)
         if pairwise:
-            X_train, X_test = X_train[:, train], X_test[:, train]
+            X_train = X_train[:, train]
+            X_test = X_test[:, train]
         fitted = clone(model).fit(X_train, take(y, train))
-        mine = shared if sets is None else sets[test]
-        order, _ = fitted.rank(X_test, mine)
-        known = keys(_rows(shared)) if sets is None else []
+        order, _ = fitted.rank(X_test, candidates[test] if own_sets else candidates)
         for row, i in enumerate(test):
-            own = known if sets is None else keys(_rows(sets.sets[int(i)]))
-            found = (rank for rank, c in enumerate(to_numpy(order[row]), start=1) if own[int(c)] == names[i])
-            ranks[i] = next(found, np.inf)
+            if own_sets:
+                names = keys(_rows(candidates.sets[int(i)]))
+            places = (rank for rank, c in enumerate(to_numpy(order[row]), start=1) if names[int(c)] == truth[i])
+            ranks[i] = next(places, np.inf)
     return ranks
 
 
