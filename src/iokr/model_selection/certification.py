@@ -72,23 +72,23 @@ def certify(model: Any, rows: int | None = None) -> float:
         primal = float(xp.sum(weight * problem.loss.value(H, Psi))) + lam / 2 * float(xp.sum(C * H))
         energy = float(xp.sum(W * (problem.gram @ W))) / (2 * lam)
         own = primal - float(xp.sum(problem.loss.dual(W, Psi, weight))) + energy
-    left = _left_out(kernel, model.inputs_.points.parts[0], R, W, problem, _some(rows, n))
+    left = _left_out(kernel, model.inputs_.points.parts[0], R, W, problem, _chosen(rows, n))
     return (own + left / (2 * lam)) / at_zero
 
 
-def _some(rows: int | None, n: int) -> np.ndarray | None:
-    """Rows drawn at random, None for all."""
+def _chosen(rows: int | None, n: int) -> np.ndarray:
+    """Rows drawn at random, or all."""
     if rows is None or check_integer(rows, "rows", minimum=1) >= n:
-        return None
+        return np.arange(n)
     return np.sort(np.random.default_rng(0).permutation(n)[:rows])
 
 
-def _left_out(kernel: Any, Phi: Array, R: Any, W: Array, problem: Problem, some: np.ndarray | None) -> float:
-    """⟨W, (K − K̂)WA⟩, of some rows n/ρ times as much."""
+def _left_out(kernel: Any, Phi: Array, R: Any, W: Array, problem: Problem, chosen: np.ndarray) -> float:
+    """⟨W, (K − K̂)WA⟩, of ρ chosen rows n/ρ times as much."""
     n = int(Phi.shape[0])
-    chosen = np.arange(n) if some is None else some
-    WA, total = problem.operator.act(W), 0.0
+    WA = problem.operator.act(W)
     low = matmul(Phi.T, WA)
+    total = 0.0
     for part in blocks(len(chosen), max(1, _PANEL // n)):
         rows = chosen[part]
         rest = matmul(kernel.block(take_rows(R, rows), R), WA) - matmul(take_rows(Phi, rows), low)

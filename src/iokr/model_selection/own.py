@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, blocks, to_numpy
+from iokr._array import Array, array_namespace, asarray_like, blocks, take_rows, to_numpy
 from iokr._validation.arguments import check_choice, check_groups
 from iokr.data.candidates import CandidateSets, flatten_sets, shared_sequence
 from iokr.data.objects import as_objects, keys, n_objects, take
@@ -111,21 +111,16 @@ class _GroupRefit:
         if self.embedding.span(probe) is not probe:
             raise ValueError(f"{self.embedding!r} projects the outputs; use `Implicit()` or `Eigen()`.")
         weight = model.targets_.weight
-        rows: dict[Hashable, list[int]] = {}
-        for i, name in enumerate(keys(groups)):
-            if weight is None or weight[i] > 0:  # unlabelled rows have no residual
-                rows.setdefault(name, []).append(i)
-        self.rows = {name: np.array(members) for name, members in rows.items()}
+        names = enumerate(keys(groups))
+        labeled = [(i, name) for i, name in names if weight is None or weight[i] > 0]  # others have no residual
+        self.rows = _by_name(labeled)
         self._all_residuals: np.ndarray | None = None
 
     def residuals(self, rows: np.ndarray) -> np.ndarray:
         """r_S = ψ_S − h₋ₛ(x_S), (|S|, q), in the coordinates of the embedding."""
         model = self.model
         if self.embedding.is_identity and model.manifold is None:  # C is Q itself
-            if len(rows) == 1:
-                C = to_numpy(model.solution_.C[int(rows[0]) : int(rows[0]) + 1, :])
-            else:
-                C = to_numpy(model.solution_.C)[rows]
+            C = to_numpy(take_rows(model.solution_.C, rows))
             return np.asarray(np.linalg.solve(C[:, rows], C))
         if self._all_residuals is None:
             loo = to_numpy(model.loo_decision_function(groups=self.groups)).astype(float)
@@ -159,13 +154,9 @@ class _Values:
     def without(self, names: list[Hashable]) -> _Values:
         """h₋ₛ(x) of every input, S the group of the input."""
         H = to_numpy(self.H).copy()
-        inputs: dict[Hashable, list[int]] = {}
-        for i, name in enumerate(names):
-            if name in self.refit.rows:
-                inputs.setdefault(name, []).append(i)
-        for name, members in inputs.items():
+        for name, inputs in self._trained(names).items():
             S = self.refit.rows[name]
-            H[members] -= self.B[np.ix_(np.array(members), S)] @ self.refit.residuals(S)
+            H[inputs] -= self.B[np.ix_(inputs, S)] @ self.refit.residuals(S)
         return _Values(self.refit, self.B, asarray_like(H, self.H), self.dtype)
 
     def scores(self, candidates: Any, cosine: bool) -> Any:
@@ -224,13 +215,22 @@ class _Values:
 
     def _training_groups(self, names: list[Hashable]) -> Iterator[tuple[list[Hashable], list[np.ndarray]]]:
         """The training groups among the candidates, some at a time, each with its candidates."""
-        columns: dict[Hashable, list[int]] = {}
-        for j, name in enumerate(names):
-            if name in self.refit.rows:
-                columns.setdefault(name, []).append(j)
+        columns = self._trained(names)
         groups = list(columns)
         for block in blocks(len(groups), _GROUPS):
-            yield groups[block], [np.array(columns[name]) for name in groups[block]]
+            yield groups[block], [columns[name] for name in groups[block]]
+
+    def _trained(self, names: list[Hashable]) -> dict[Hashable, np.ndarray]:
+        """The numbers of each name that is a training group."""
+        return _by_name((i, name) for i, name in enumerate(names) if name in self.refit.rows)
+
+
+def _by_name(numbered: Iterable[tuple[int, Hashable]]) -> dict[Hashable, np.ndarray]:
+    """The numbers of each name, in the order in which names appear first."""
+    found: dict[Hashable, list[int]] = {}
+    for number, name in numbered:
+        found.setdefault(name, []).append(number)
+    return {name: np.array(numbers) for name, numbers in found.items()}
 
 
 def _group_names(given: Any, count: int, whose: str) -> list[Hashable]:

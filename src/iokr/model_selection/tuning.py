@@ -134,14 +134,10 @@ class Search:
                 "the noise. Tune fewer, for example one `RBF` width, or pass `limit=None` and check on other data."
             )
 
-    @property
-    def sizes(self) -> list[int]:
-        """How many numbers each parameter has."""
-        return [len(self.first[name]) for name in self.names]
-
     def parts(self, z: np.ndarray) -> dict[str, np.ndarray]:
         """The logarithms of each parameter."""
-        return dict(zip(self.names, np.split(z, np.cumsum(self.sizes)[:-1]), strict=True))
+        ends = np.cumsum([len(self.first[name]) for name in self.names])
+        return dict(zip(self.names, np.split(z, ends[:-1]), strict=True))
 
     def named(self, z: np.ndarray) -> dict[str, Any]:
         """Values as the model takes them: a list for the widths of `ARD`, else a number."""

@@ -160,12 +160,17 @@ class LinkPredictorCV(CallbackSupportMixin, LinkRegression):  # type: ignore[mis
         def solve_best(found: SearchResult) -> Fit:
             i, b, m, j, _ = found.best_index
             manifold = grid.manifolds[m]
-            where: dict[str, Any] = {"manifold": manifold, "manifold_weight": grid.manifold_weights[m][j]}
-            return solve(data(b, manifold), grid.kernels[i], found.best["alpha"], **where, solver=self.solver)
+            return solve(
+                data(b, manifold),
+                grid.kernels[i],
+                found.best["alpha"],
+                manifold=manifold,
+                manifold_weight=grid.manifold_weights[m][j],
+                solver=self.solver,
+            )
 
         watch = report(context, self, progress)
-        settings: dict[str, Any] = {"rule": rule, "solve": solve_best, "n_folds": n_folds, "progress": watch}
-        found = select(self, grid.axes, evaluate, **settings)
+        found = select(self, grid.axes, evaluate, rule=rule, solve=solve_best, n_folds=n_folds, progress=watch)
         self.freedom_ = drop_single_axes(found.measures["freedom"])[0]
         i, b, m, _, _ = found.best_index
         fit = found.solution

@@ -114,8 +114,11 @@ class LinkStack(Component):
             truth, scores = self._closed(fitted, linked)
         else:
             truth, scores = self._folds(models, X, network, linked)
-        self.lines_ = np.array([fit_logistic(truth, s) for s in scores]) if self.combine == "logits" else None
-        T = self._common(scores)
+        self.lines_ = None
+        T = scores
+        if self.combine == "logits":
+            self.lines_ = np.array([fit_logistic(truth, s) for s in scores])
+            T = scores * self.lines_[:, :1] + self.lines_[:, 1:]
         self.weights_ = self._weights(truth, T)
         areas = np.array([areas_of(truth, t) for t in (*T, self.weights_ @ T)]).T
         self.areas_ = dict(zip(AREAS, areas, strict=True))
@@ -201,12 +204,6 @@ class LinkStack(Component):
         if self.combine == "ranks":
             return {"quantiles": np.quantile(s, _LEVELS)}
         return {"mean": float(s.mean()), "deviation": float(s.std()) or 1.0}
-
-    def _common(self, scores: np.ndarray) -> np.ndarray:
-        """t_m, from ranks or standardised scores: log-odds if these are combined."""
-        if self.lines_ is None:
-            return scores
-        return np.asarray(scores * self.lines_[:, :1] + self.lines_[:, 1:])
 
     def _weights(self, truth: np.ndarray, T: np.ndarray) -> np.ndarray:
         if len(T) == 1:

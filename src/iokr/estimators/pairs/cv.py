@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,7 +28,7 @@ from iokr.solvers.base import Solver
 __all__ = ["PairModelCV"]
 
 Split = tuple[np.ndarray, np.ndarray]
-Given = tuple[Any, np.ndarray, np.ndarray, Any]  # X, pairs, y, sample_weight
+LabeledPairs = tuple[Any, np.ndarray, np.ndarray, Any]  # X, pairs, y, sample_weight
 
 _DIGITS = 9  # scores that are equal up to rounding are ties: kernels leave many pairs exactly equal
 
@@ -122,14 +123,15 @@ class PairModelCV(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         n_folds = max(1, len(splits))
         data = X, pairs, labels, sample_weight
         progress = begin(self, n_points(axes) * n_folds, X=X, y=y)
-        settings: dict[str, Any] = {"rule": AreaRule(self.scoring, "best"), "n_folds": n_folds}
-        evaluate = self._evaluate(axes, data, labels == classes[1], splits)
-
-        def solve_best(found: SearchResult) -> PairModel:
-            return self._solve_best(found, axes[-1].values, data)
-
-        watch = report(progress, self)
-        found = select(self, axes, evaluate, solve=solve_best, progress=watch, **settings)
+        found = select(
+            self,
+            axes,
+            self._evaluate(axes, data, labels == classes[1], splits),
+            rule=AreaRule(self.scoring, "best"),
+            solve=partial(self._solve_best, data),
+            n_folds=n_folds,
+            progress=report(progress, self),
+        )
         self.strategy_, self.mix_, self.alpha_ = found.best["strategy"], found.best["mix"], found.best["alpha"]
         self.model_: PairModel = found.solution
         if self.refit:
@@ -156,7 +158,7 @@ class PairModelCV(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         mix = 0.0 if strategy == "local" else mix
         return PairModel(kernel, strategy=strategy, mix=mix, loss=self.loss, solver=self.solver)
 
-    def _solve_best(self, found: SearchResult, alphas: Sequence[float], data: Given) -> PairModel:
+    def _solve_best(self, data: LabeledPairs, found: SearchResult) -> PairModel:
         """The chosen model, fitted to all pairs with `refit`; other losses start warm, from the larger alphas down."""
         X, pairs, y, weight = data
         best = found.best
@@ -166,11 +168,13 @@ class PairModelCV(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
             return model
         path = [best["alpha"]]
         if model.loss is not None and not model.loss.quadratic:
-            path = sorted((alpha for alpha in alphas if alpha > best["alpha"]), reverse=True) + path
+            path = sorted((alpha for alpha in found.axes[-1].values if alpha > best["alpha"]), reverse=True) + path
         *_, model = model.path(X, pairs, y, path, weight)
         return model
 
-    def _evaluate(self, axes: Sequence[Axis], data: Given, linked: np.ndarray, splits: list[Split]) -> Iterator[Part]:
+    def _evaluate(
+        self, axes: Sequence[Axis], data: LabeledPairs, linked: np.ndarray, splits: list[Split]
+    ) -> Iterator[Part]:
         """Both areas at every point of the grid."""
         strategies, mixes, kernels, alphas = (axis.values for axis in axes)
         for i, strategy in enumerate(strategies):
@@ -184,7 +188,7 @@ class PairModelCV(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
                         yield Part((i, j, k, a), areas, fold)
 
     def _areas(
-        self, model: PairModel, alphas: Sequence[float], data: Given, linked: np.ndarray, splits: list[Split]
+        self, model: PairModel, alphas: Sequence[float], data: LabeledPairs, linked: np.ndarray, splits: list[Split]
     ) -> Iterator[tuple[int | None, int, dict[str, float]]]:
         """(fold, number of the alpha, both areas) of one model; without splits by leaving out pairs in closed form."""
         X, pairs, y, weight = data

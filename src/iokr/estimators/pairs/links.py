@@ -311,9 +311,14 @@ class PairLinkPredictorCV(CallbackSupportMixin, PairLinkRegression):  # type: ig
         best, self.mix_, self.alpha_ = 0, mixes[0], alphas[0]
         forget_search(self)
         if n_points(axes) > 1:
-            evaluate = _on_node_folds(data, linked, axes, n_folds)
-            settings: dict[str, Any] = {"rule": AreaRule(self.scoring, "best"), "n_folds": n_folds}
-            found = select(self, axes, evaluate, progress=report(context, self, progress), **settings)
+            found = select(
+                self,
+                axes,
+                _on_node_folds(data, linked, axes, n_folds),
+                rule=AreaRule(self.scoring, "best"),
+                n_folds=n_folds,
+                progress=report(context, self, progress),
+            )
             self.mix_, self.alpha_ = found.best["mix"], found.best["alpha"]
             best = found.best_index[0]
         fitted, K = _fit_kernel(kernels[best], data, linked)
