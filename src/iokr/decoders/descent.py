@@ -97,8 +97,7 @@ class FixedPoint(Decoder):
             values[moving] = grown
             moving = moving[gain > self.tol * np.abs(grown)]
         best = values.reshape(m, starts).argmax(axis=1)
-        chosen: np.ndarray = points.reshape(m, starts, -1)[np.arange(m), best]
-        return chosen
+        return np.asarray(points.reshape(m, starts, -1)[np.arange(m), best])
 
     def _step(self, y: np.ndarray, beta: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(y, s) after one step along the gradient, halved until s does not fall."""

@@ -59,36 +59,39 @@ class GraphDecoder(Decoder):
         self._Y = as_objects(Y)
         self._label, self._edge_label = label_names(kernel)
         parsed = graphs(self._Y, self._label, self._edge_label)
-        numbers, links = self._learn_labels()
-        self._sketches = [_sketch(g, numbers, links) for g in parsed]
+        numbers, edge_numbers = self._learn_labels()
+        self._sketches = [_sketch(g, numbers, edge_numbers) for g in parsed]
 
     def _learn_labels(self) -> tuple[dict[Hashable, int], dict[Hashable, int]]:
         """Keep the distinct labels of all nodes and edges; returns the numbers of both by their keys."""
         self._networkx = all(is_networkx(y) for y in self._Y)
         given = [given_labels(y, self._label, self._edge_label) for y in self._Y]
-        nodes = distinct_labels(label for labels, _ in given for label in labels)
-        edges = distinct_labels(label for _, labels in given for label in labels) or {None: None}
-        self.labels_ = list(nodes.values())
-        self.edge_labels_ = list(edges.values())
-        numbers = {name: i for i, name in enumerate(nodes)}
-        links = {name: i for i, name in enumerate(edges)}
-        return numbers, links
+        of_edges = [label for _, labels in given for label in labels]
+        self.labels_, numbers = distinct_labels(label for labels, _ in given for label in labels)
+        self.edge_labels_, edge_numbers = distinct_labels(of_edges or [None])
+        return numbers, edge_numbers
 
     def _written(self, g: Sketch) -> Any:
         """The graph in the form of the training outputs."""
         labels = [self.labels_[j] for j in g.labels]
-        no_labels = all(label is None for label in labels)
-        no_edge_labels = all(label is None for label in self.edge_labels_)
-        adjacency = np.asarray(g.adjacency).astype(np.int64)
+        labelled = any(label is not None for label in labels)
+        edges_labelled = any(label is not None for label in self.edge_labels_)
+        kinds = np.asarray(g.adjacency).astype(np.int64)
+        edge_labels = as_objects([None, *self.edge_labels_])[kinds]  # (N, N)
         if not self._networkx:
-            pair = ((adjacency > 0).astype(np.int64), None if no_labels else labels)
-            return pair if no_edge_labels else (*pair, as_objects([None, *self.edge_labels_])[adjacency])
-        written = import_module("networkx").Graph()
-        written.add_nodes_from((i, {} if no_labels else {self._label: label}) for i, label in enumerate(labels))
-        for a, b in np.argwhere(np.triu(adjacency)).tolist():
-            label = {} if no_edge_labels else {self._edge_label: self.edge_labels_[adjacency[a, b] - 1]}
-            written.add_edge(a, b, **label)
-        return written
+            structure = (kinds > 0).astype(np.int64)
+            written = (structure, labels if labelled else None)
+            return (*written, edge_labels) if edges_labelled else written
+        networkx = import_module("networkx")
+        G = networkx.Graph()
+        edges = np.argwhere(np.triu(kinds)).tolist()
+        G.add_nodes_from(range(len(labels)))
+        G.add_edges_from(edges)
+        if labelled:
+            networkx.set_node_attributes(G, dict(enumerate(labels)), self._label)
+        if edges_labelled:
+            networkx.set_edge_attributes(G, {(a, b): edge_labels[a, b] for a, b in edges}, self._edge_label)
+        return G
 
     def _costs(self, h: Array, some: Sequence[Sketch], embedding: Embedding) -> np.ndarray:
         """k_Y(y, y) − 2⟨h, ψ(y)⟩ for one row h, (1, q)."""
@@ -121,8 +124,8 @@ def given_labels(y: Any, name: str, edge_name: str) -> tuple[list[Any], list[Any
     return nodes, [y[2][a][b] for a, b in np.argwhere(A != 0).tolist()]
 
 
-def _sketch(g: Graph, numbers: dict[Hashable, int], links: dict[Hashable, int]) -> Sketch:
+def _sketch(g: Graph, numbers: dict[Hashable, int], edge_numbers: dict[Hashable, int]) -> Sketch:
     adjacency = np.zeros((len(g), len(g)), dtype=np.int64)
-    kinds = [1 + links[kind] for kind in g.edges or [None] * len(g.indices)]
+    kinds = [1 + edge_numbers[kind] for kind in g.edges or [None] * len(g.indices)]
     adjacency[np.repeat(np.arange(len(g)), np.diff(g.starts)), g.indices] = kinds
     return Sketch(adjacency, np.array([numbers[label] for label in g.labels]))

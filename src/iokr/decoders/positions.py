@@ -67,17 +67,16 @@ class Positions(Decoder):
             )
         self._transitions = float(counting.transitions)
         sequences = sequences_of(Y)
-        names: dict[Any, int] = {}
+        numbers: dict[Any, int] = {}
         self.letters_: list[Any] = []
         self.lengths_ = np.array([len(y) for y in sequences])
         self._codes = np.full((len(sequences), int(self.lengths_.max())), -1)
         for i, y in enumerate(sequences):
             for t, letter in enumerate(y):
-                name = key(letter)
-                if name not in names:
-                    names[name] = len(self.letters_)
+                code = numbers.setdefault(key(letter), len(numbers))
+                if code == len(self.letters_):
                     self.letters_.append(letter)
-                self._codes[i, t] = names[name]
+                self._codes[i, t] = code
         self._kind = type(sequences[0]) if len({type(y) for y in sequences}) == 1 else list
         self._matrix = is_array(Y) and Y.ndim == 2
         return self
@@ -124,8 +123,7 @@ class Positions(Decoder):
 
     def _scores(self, weights: np.ndarray, t: int) -> np.ndarray:
         """Σ_i β_i 1{y_it = a}, (m, letters)."""
-        table: np.ndarray = weights @ (self._codes[:, t, None] == np.arange(len(self.letters_)))
-        return table
+        return np.asarray(weights @ (self._codes[:, t, None] == np.arange(len(self.letters_))))
 
     def _steps(self, weights: np.ndarray, t: int) -> np.ndarray:
         """transitions · Σ_i β_i 1{y_it = a, y_it+1 = b}, (m, letters, letters)."""

@@ -112,9 +112,7 @@ class TreeEdits(Decoder):
 
     def _read(self, parsed: list[Preorder], trees: np.ndarray) -> None:
         """Keep the distinct training trees, with the numbers of their labels."""
-        labels = distinct_labels(label for t in parsed for label in t.labels)
-        numbers = {name: i for i, name in enumerate(labels)}
-        self.labels_ = list(labels.values())
+        self.labels_, numbers = distinct_labels(label for t in parsed for label in t.labels)
         first: dict[Preorder, int] = {}  # the number of the first of equal trees
         for i, t in enumerate(parsed):
             first.setdefault(Preorder(t.depths, tuple(numbers[key(label)] for label in t.labels)), i)

@@ -13,9 +13,10 @@ __all__ = ["PairLoss"]
 class PairLoss(ABC):
     """Δ(y, z) for outputs of one kind."""
 
-    @abstractmethod
     def fit(self, Y: Any) -> PairLoss:
-        """Learn from the training outputs; reject those of another kind."""
+        """Reject outputs of another kind. May be overridden: learn from the training outputs, too."""
+        self.represent(Y)
+        return self
 
     @abstractmethod
     def represent(self, Y: Any) -> Any:

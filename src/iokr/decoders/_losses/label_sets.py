@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from iokr._array import blocks, is_sparse, to_numpy
 from iokr._validation.arguments import check_numbers
@@ -33,8 +34,7 @@ class _LabelSets(PairLoss):
 
     def represent(self, Y: Any) -> np.ndarray:
         """1 for the labels of each set, else 0, (n, q)."""
-        rows: np.ndarray = to_numpy(self.labels.features(Y))[:, :-1] > 0
-        return rows.astype(np.float64)
+        return np.asarray(to_numpy(self.labels.features(Y))[:, :-1] > 0, dtype=np.float64)
 
     def _written(self, Z: np.ndarray) -> Any:
         """Predictions in the form of the training outputs."""
@@ -49,12 +49,8 @@ class LabelSetHamming(_LabelSets):
 
     def matrix(self, R: np.ndarray, S: np.ndarray) -> np.ndarray:
         """(|y| + |z| − 2|y ∩ z|)/q."""
-        D: np.ndarray = R @ S.T
-        D *= -2.0
-        D += R.sum(axis=1)[:, None]
-        D += S.sum(axis=1)[None, :]
-        D /= R.shape[1]
-        return D
+        sizes = R.sum(axis=1)[:, None] + S.sum(axis=1)[None, :]
+        return np.asarray((sizes - 2.0 * (R @ S.T)) / R.shape[1])
 
     def search(self, B: np.ndarray, R: np.ndarray) -> Any:
         """z_j = 1 if the sets with label j have more weight than those without: Σ_i β_i (2y_ij − 1) > 0."""
@@ -67,11 +63,7 @@ class LabelSetF1(_LabelSets):
     def matrix(self, R: np.ndarray, S: np.ndarray) -> np.ndarray:
         """1 − F1 of all pairs."""
         sizes = R.sum(axis=1)[:, None] + S.sum(axis=1)[None, :]
-        D: np.ndarray = R @ S.T
-        D *= -2.0
-        D /= np.maximum(sizes, 1.0)
-        D += sizes > 0
-        return D
+        return np.asarray((sizes > 0) - 2.0 * (R @ S.T) / np.maximum(sizes, 1.0))
 
     def search(self, B: np.ndarray, R: np.ndarray) -> Any:
         """For each size k of z the k labels with the largest Σ_i β_i 2y_ij/(|y_i| + k), then the best k.
@@ -128,12 +120,8 @@ class CategoryHamming(PairLoss):
         return rows
 
     def matrix(self, R: np.ndarray, S: np.ndarray) -> np.ndarray:
-        """Summed over the columns."""
-        D = np.zeros((len(R), len(S)))
-        for j in range(self.width):
-            D += R[:, j][:, None] != S[:, j][None, :]
-        D /= self.width
-        return D
+        """The fraction of entries that differ, for all pairs."""
+        return np.asarray(cdist(R, S, "hamming"))
 
     def search(self, B: np.ndarray, R: np.ndarray) -> Any:
         """For each entry the training value a with the largest weight Σ_i β_i 1{y_ij = a}."""

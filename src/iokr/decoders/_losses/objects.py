@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from iokr._array import is_array, is_sparse
-from iokr.data.objects import as_objects, key, n_objects
+from iokr.data.objects import as_objects, key
 from iokr.decoders._losses.base import PairLoss
 from iokr.decoders._search.transport import import_ot
 from iokr.decoders.fgw import canonical, fgw_distance, soft_graph
@@ -21,10 +21,6 @@ class FunctionLoss(PairLoss):
 
     def __init__(self, f: Callable[[Any, Any], Any]) -> None:
         self.f = f
-
-    def fit(self, Y: Any) -> FunctionLoss:
-        """Nothing to learn."""
-        return self
 
     def represent(self, Y: Any) -> Any:
         """A 1-D array of outputs."""
@@ -66,15 +62,12 @@ class GraphLoss(PairLoss):
     def fit(self, Y: Any) -> GraphLoss:
         """Check that outputs are graphs, and that POT is installed."""
         import_ot("The loss 'fgw'")
-        self.represent(Y)
+        super().fit(Y)
         return self
 
     def represent(self, Y: Any) -> Any:
         """Structures and labels, nodes in canonical order."""
-        graphs = np.empty(n_objects(Y), dtype=object)
-        for i, y in enumerate(as_objects(Y)):
-            graphs[i] = canonical(soft_graph(y, self.label, i, self.edge_label))
-        return graphs
+        return as_objects(canonical(soft_graph(y, self.label, i, self.edge_label)) for i, y in enumerate(as_objects(Y)))
 
     def matrix(self, R: Any, S: Any) -> np.ndarray:
         """FGW of every pair, each by a search."""
@@ -94,11 +87,6 @@ class EditLoss(PairLoss):
         self.code = code
         self.compare = compare
         self.codes: dict[Hashable, int] = {}
-
-    def fit(self, Y: Any) -> EditLoss:
-        """Check that outputs are of this kind."""
-        self.represent(Y)
-        return self
 
     def represent(self, Y: Any) -> Any:
         """Parsed outputs, as objects."""

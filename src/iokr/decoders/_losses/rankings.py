@@ -27,9 +27,6 @@ class _Rankings(PairLoss):
         """Rank vectors as rows."""
         return check_rankings(Y, len(self.ranks))
 
-    def _written(self, positions: np.ndarray) -> Any:
-        return self.ranks[positions]
-
 
 class KendallLoss(_Rankings):
     """Δ(y, z) = (1 − τ_b(y, z))/2, over the pairs of items with a rank in both; ½ if no pair is untied in both."""
@@ -39,17 +36,16 @@ class KendallLoss(_Rankings):
         a, known = _signs(R)
         b, others = _signs(S)
         untied = np.sqrt(((a * a) @ others.T) * (known @ (b * b).T))
-        tau = a @ b.T
-        tau /= np.where(untied > 0, untied, 1.0)
-        loss: np.ndarray = 0.5 - 0.5 * tau
-        return loss
+        tau = a @ b.T / np.where(untied > 0, untied, 1.0)
+        return np.asarray(0.5 - 0.5 * tau)
 
     def search(self, B: np.ndarray, R: np.ndarray) -> Any:
         """Kemeny's ranking of Σ_i β_i sign(y_ia − y_ib)/√(untied · known pairs of y_i), as no pair is tied in z."""
         a, known = _signs(R)
         scale = np.sqrt((a * a).sum(axis=1) * known.sum(axis=1))
         a /= np.where(scale > 0, scale, 1.0)[:, None]
-        return self._written(kemeny_positions(-(B @ a), len(self.ranks), _EXACT)[0])
+        positions, _, _ = kemeny_positions(-(B @ a), len(self.ranks), _EXACT)
+        return self.ranks[positions]
 
 
 def _signs(ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -68,15 +64,13 @@ class SpearmanLoss(_Rankings):
         """Centred ranks, of unit length; zero where all items tie."""
         features = spearman_features(super().represent(Y))
         norms = np.sqrt((features * features).sum(axis=1, keepdims=True))
-        unit: np.ndarray = features / np.where(norms > 0, norms, 1.0)
-        return unit
+        return np.asarray(features / np.where(norms > 0, norms, 1.0))
 
     def matrix(self, R: np.ndarray, S: np.ndarray) -> np.ndarray:
         """One product."""
-        loss: np.ndarray = 0.5 - 0.5 * (R @ S.T)
-        return loss
+        return np.asarray(0.5 - 0.5 * (R @ S.T))
 
     def search(self, B: np.ndarray, R: np.ndarray) -> Any:
         """The item with the r-th smallest Σ_i β_i y_ij has the r-th rank: a linear assignment."""
         gains = (B @ R)[:, :, None] * centred_places(len(self.ranks))
-        return self._written(assigned_positions(gains))
+        return self.ranks[assigned_positions(gains)]

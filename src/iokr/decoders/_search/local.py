@@ -40,9 +40,10 @@ def in_order(names: Iterable[Hashable]) -> list[Hashable]:
     return sorted(names, key=lambda name: (type(name).__name__, repr(name)))
 
 
-def distinct_labels(labels: Iterable[Any]) -> dict[Hashable, Any]:
-    """The distinct labels by their keys, sorted; the first of equal ones."""
+def distinct_labels(labels: Iterable[Any]) -> tuple[list[Any], dict[Hashable, int]]:
+    """The distinct labels, sorted, the first of equal ones; and their numbers by their keys."""
     first: dict[Hashable, Any] = {}
     for label in labels:
         first.setdefault(key(label), label)
-    return {name: first[name] for name in in_order(first)}
+    names = in_order(first)
+    return [first[name] for name in names], {name: i for i, name in enumerate(names)}

@@ -46,10 +46,7 @@ def _assigned(n: int, m: int) -> Callable[[np.ndarray], np.ndarray]:
         b = size // m
 
         def permuted(cost: np.ndarray) -> np.ndarray:
-            if n == m:
-                rows, columns = linear_sum_assignment(cost)
-            else:
-                rows, columns = linear_sum_assignment(np.repeat(np.repeat(cost, a, axis=0), b, axis=1))
+            rows, columns = linear_sum_assignment(np.repeat(np.repeat(cost, a, axis=0), b, axis=1))
             places = rows // a * m + columns // b
             return np.bincount(places, minlength=n * m).reshape(n, m) / size
 
