@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, blocks, is_numpy, smallest_k, take_rows, to_numpy
+from iokr._array import Array, array_namespace, asarray_like, blocks, smallest_k, take_rows, to_numpy
 from iokr._component import Limits, component
 from iokr._validation.arguments import one_of
 from iokr.data.candidates import CandidateSets, flatten_sets, index_in_set, shared_sequence
@@ -116,21 +116,16 @@ def rank_shared(
     c = len(pool.which)
     k = c if k is None else min(k, c)
     xp = array_namespace(H)
-    best: tuple[Array, Array] | None = None
+    costs = H[:, :0]  # of the best so far
+    order = xp.astype(costs, xp.int64)
     for some in blocks(pool.size, pool.step(H.shape[0])):
-        costs = pool.costs(H, some, by)
-        order = smallest_k(costs, min(k, costs.shape[1]))
-        values = xp.take_along_axis(costs, order, axis=1)
-        order = order + some.start
-        if best is not None:  # the k smallest of the best so far and of this block
-            values = xp.concat([best[0], values], axis=1)
-            order = xp.concat([best[1], order], axis=1)
-            smallest = smallest_k(values, min(k, values.shape[1]))
-            values = xp.take_along_axis(values, smallest, axis=1)
-            order = xp.take_along_axis(order, smallest, axis=1)
-        best = values, order
-    assert best is not None  # a pool is never empty
-    costs, order = best
+        block = pool.costs(H, some, by)
+        near = smallest_k(block, min(k, block.shape[1]))
+        costs = xp.concat([costs, xp.take_along_axis(block, near, axis=1)], axis=1)
+        order = xp.concat([order, near + some.start], axis=1)
+        smallest = smallest_k(costs, min(k, costs.shape[1]))
+        costs = xp.take_along_axis(costs, smallest, axis=1)
+        order = xp.take_along_axis(order, smallest, axis=1)
     index = to_numpy(order)
     if not pool.unique:
         index, costs = _spread(index, costs, pool, k)
@@ -151,8 +146,6 @@ def _spread(index: np.ndarray, costs: Array, pool: _Pool, k: int) -> tuple[np.nd
         order = np.lexsort((positions, values[i, columns]))[:k]
         out[i] = positions[order]
         place[i] = columns[order]
-    if is_numpy(costs):
-        return out, np.take_along_axis(costs, place, axis=1)
     return out, array_namespace(costs).take_along_axis(costs, asarray_like(place, costs), axis=1)
 
 

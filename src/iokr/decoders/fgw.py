@@ -5,7 +5,7 @@ FGW(a, b) = min over couplings P of (1 − α)⟨M, P⟩ + α Σ |C_ij − C'_kl
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -107,24 +107,24 @@ def _labels(labels: Any, n: int, number: int) -> tuple[np.ndarray | None, list[H
     return None, [key(value) for value in values]
 
 
-def label_categories(graphs: Iterable[SoftGraph]) -> list[Hashable] | None:
+def label_categories(graphs: Sequence[SoftGraph]) -> list[Hashable] | None:
     """The categories of the nodes of all graphs, sorted; None if labels are coordinates."""
-    found: set[Hashable] = set()
-    for g in graphs:
-        if g.names is None:
-            return None
-        found.update(g.names)
-    return in_order(found)
+    if any(g.names is None for g in graphs):
+        return None
+    return in_order({name for g in graphs for name in g.names or ()})
 
 
-def edge_categories(graphs: Iterable[SoftGraph]) -> list[Hashable] | None:
+def edge_categories(graphs: Sequence[SoftGraph]) -> list[Hashable] | None:
     """The categories of the edges of all graphs, sorted, [None] without labels; None for structures with channels."""
-    found: set[Hashable] = set()
-    for g in graphs:
-        if g.structure.ndim == 3:
-            return None
-        found.update([None] if g.kinds is None else g.kinds[g.structure != 0].tolist())
+    if any(g.structure.ndim == 3 for g in graphs):
+        return None
+    found = {kind for g in graphs for kind in _edge_labels(g)}
     return in_order(found or {None})
+
+
+def _edge_labels(g: SoftGraph) -> list[Hashable]:
+    """The labels of the edges, one after the other."""
+    return [None] if g.kinds is None else g.kinds[g.structure != 0].tolist()
 
 
 def arrays_of(g: SoftGraph, labels: Categories | None, edges: Categories | None) -> Arrays:
@@ -165,7 +165,7 @@ def _channels(g: SoftGraph, columns: Categories | None) -> np.ndarray:
             raise ValueError("A graph has edges without labels, but `edge_labels` requires labels.")
         own = [name is None or len(columns) == 1 for name in columns]
         return np.stack([C if mine else np.zeros_like(C) for mine in own])
-    stray = set(g.kinds[C != 0].tolist()) - set(columns)
+    stray = set(_edge_labels(g)) - set(columns)
     if stray:
         raise ValueError(f"The label {next(iter(stray))!r:.40} of an edge is not among `edge_labels`.")
     return np.stack([np.where(_are(g.kinds, name), C, 0.0) for name in columns])

@@ -5,7 +5,7 @@ between `track` or, for a search, `report`.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -70,17 +70,13 @@ def end(context: Any, estimator: Any, **data: Any) -> None:
         context.call_on_fit_task_end(estimator=estimator, reconstruction_attributes={}, **data)
 
 
-def inside(context: Any, estimator: Any, part: Any) -> Any:
+@contextmanager
+def inside(context: Any, estimator: Any, part: Any) -> Iterator[None]:
     """With this, `part.fit` reports as a sub-task of `context`: progress of a model inside another."""
     if context is None:
-        return nullcontext()
-    step = context.subcontext(task_name="fit")
-    return _propagated(step, estimator, part)
-
-
-@contextmanager
-def _propagated(step: Any, estimator: Any, part: Any) -> Iterator[None]:
-    step.call_on_fit_task_begin(estimator=estimator)
+        yield
+        return
+    step = context.subcontext(task_name="fit").call_on_fit_task_begin(estimator=estimator)
     with step.propagate_callback_context(part):
         yield
     step.call_on_fit_task_end(estimator=estimator)

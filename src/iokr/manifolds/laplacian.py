@@ -126,12 +126,6 @@ def _nearest(K: Array, k: int) -> Array:
     return (W + W.T) / 2
 
 
-def laplacian_spectrum(gram: Gram, n_neighbors: int | None = None) -> tuple[Array, Array]:
-    """L = U diag(l) Uᵀ with l clipped at 0."""
-    values, U = eigh(graph_laplacian(gram, n_neighbors), overwrite=True)
-    return array_namespace(values).clip(values, min=0.0), U
-
-
 @component
 class Heat(Manifold):
     """I − exp(−βL), L the graph Laplacian: no penalty on constant functions, up to 1 on rough ones.
@@ -163,8 +157,9 @@ class Heat(Manifold):
     def penalty(self, R: Any, gram: Gram) -> Array:
         """I − exp(−βL), or exp(−βL), shape (N, N)."""
         beta = check_number(self.beta, "beta", minimum=0.0, strict=True)
-        values, U = laplacian_spectrum(gram, self.n_neighbors)
+        values, U = eigh(graph_laplacian(gram, self.n_neighbors), overwrite=True)
         xp = array_namespace(values)
+        values = xp.clip(values, min=0.0)  # L = U diag(values) Uᵀ
         literal = check_choice(self.literal, "literal", (True, False))
         heat = xp.exp(-beta * values) if literal else -xp.expm1(-beta * values)
         return (U * heat[None, :]) @ U.T

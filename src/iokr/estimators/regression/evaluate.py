@@ -144,8 +144,8 @@ def closed_paths(
     path: Path | None = None
     closed: tuple[Solver, ClosedForm] | None = None
     for i, kernel in enumerate(grid.kernels):
-        scalar = getattr(kernel, "scalar", None)  # two operators on one: its eigendecomposition is used again
-        again = scalar is not None and i and manifold is None and scalar is getattr(grid.kernels[i - 1], "scalar", None)
+        # two operators on one kernel: its eigendecomposition is used again
+        again = i and manifold is None and kernel.scalar is not None and kernel.scalar is grid.kernels[i - 1].scalar
         before = path if again else None
         inputs, problem = pose(data, kernel, manifold, solver=solver, K=None if before is None else before.gram.K)
         problem = replace(problem, manifold_weight=grid.manifold_weights[0])
@@ -162,8 +162,8 @@ def _closed_form(solver: Solver | None, problem: Problem, grid: Grid) -> tuple[S
     """The solver that a model keeps, and the closed form that it uses on this grid."""
     kept = fresh_solver(solver)
     if isinstance(kept, Auto):
-        sizes = {"n_alphas": len(grid.alphas), "n_manifold_weights": len(grid.manifold_weights)}
-        return kept, kept.closed_form(problem, **sizes, loo=True)
+        n_weights = len(grid.manifold_weights)
+        return kept, kept.closed_form(problem, n_alphas=len(grid.alphas), n_manifold_weights=n_weights, loo=True)
     if not isinstance(kept, ClosedForm):
         raise ValueError(f"`solver` {kept!r} has no closed form for leave-one-out; use `Auto()`, or set `cv=5`.")
     return kept, kept

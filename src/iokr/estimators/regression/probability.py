@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import special
 
 from iokr._array import Array, array_namespace, asarray_like, to_numpy
 from iokr.data.candidates import CandidateSets, shared_sequence
@@ -88,14 +89,9 @@ def temperature(own: np.ndarray, squares: np.ndarray, weight: np.ndarray | None 
     if scale == 0:
         return 1.0
 
-    def p(beta: float) -> np.ndarray:
-        logits = np.where(finite, -beta * gaps, -np.inf)
-        weights = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
-
     def too_vague(beta: float) -> bool:
         """Whether the log loss still falls with T, and is above its bound."""
-        chances = p(beta)
+        chances = special.softmax(np.where(finite, -beta * gaps, -np.inf), axis=1)
         falls = np.average((chances * gaps).sum(axis=1), weights=weight) > 0
         lost = np.average(-np.log(np.maximum(chances[:, 0], np.finfo(float).tiny)), weights=weight)
         return bool(falls and lost > np.log1p(1 / len(own)))
