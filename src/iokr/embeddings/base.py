@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from copy import copy
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,7 @@ __all__ = [
 
 TO_REDUCE_MEMORY = "To reduce memory: fewer rows or, where `embedding` is a parameter, `Nystroem(n_components)`."
 
+_CACHES = ("gram", "_along_kept")  # of a fitted embedding: neither pickled nor kept by the next fit
 _PANEL = 1 << 22  # entries of the output kernel that are evaluated at a time
 
 
@@ -213,7 +215,7 @@ class KernelEmbedding(Embedding):
             raise ValueError(f"{self!r} needs an output kernel; set `output_kernel`.")
         self.kernel_ = kernel
         self._width: int | None = None
-        for stale in ("_gram_kept", "_along_kept"):
+        for stale in _CACHES:
             self.__dict__.pop(stale, None)
         self._home = empty_like((0,), Y) if is_array(Y) else None  # library and device of the outputs
         self.S_fit_ = self.represent(Y)
@@ -226,16 +228,14 @@ class KernelEmbedding(Embedding):
         check_gram(self.gram, kernel.trusted, "output_kernel")
         return self.S_fit_
 
-    @property
+    @cached_property
     def gram(self) -> ScalarGram:
-        """K_Y of the training outputs; cached at its first use, and not pickled."""
-        if "_gram_kept" not in self.__dict__:
-            self._gram_kept = self.kernel_.gram(self.S_fit_)
-        return self._gram_kept
+        """K_Y of the training outputs; not pickled."""
+        return self.kernel_.gram(self.S_fit_)
 
     def __getstate__(self) -> Any:
         state = super().__getstate__()
-        return {name: value for name, value in state.items() if name not in ("_gram_kept", "_along_kept")}
+        return {name: value for name, value in state.items() if name not in _CACHES}
 
     def represent(self, Y: Any, name: str = "y") -> Any:
         """The representation of the output kernel; numbers are vectors with one coordinate."""

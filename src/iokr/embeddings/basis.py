@@ -86,14 +86,11 @@ class Basis(Stateful):
 
 
 @dataclass(frozen=True)
-class TableBasis:
+class TableBasis(Stateful):
     """Values on the grid, with cubic splines between them."""
 
     points: np.ndarray
     values: np.ndarray
-
-    def _stored(self) -> dict[str, Any]:
-        return {"points": self.points, "values": self.values}
 
     def __call__(self, at: np.ndarray, derivative: int) -> np.ndarray:
         if derivative == 0 and np.array_equal(at, self.points):
@@ -102,13 +99,10 @@ class TableBasis:
 
 
 @dataclass(frozen=True)
-class FunctionBasis:
+class FunctionBasis(Stateful):
     """Functions of the user."""
 
     functions: tuple[Any, ...]
-
-    def _stored(self) -> dict[str, Any]:
-        return {"functions": self.functions}
 
     def __call__(self, at: np.ndarray, derivative: int) -> np.ndarray:
         if derivative:
@@ -117,15 +111,12 @@ class FunctionBasis:
 
 
 @dataclass(frozen=True)
-class FourierBasis:
+class FourierBasis(Stateful):
     """1, √2 cos(2πj(θ − start)/period), √2 sin(...)."""
 
     d: int
     period: float
     start: float
-
-    def _stored(self) -> dict[str, Any]:
-        return {"d": self.d, "period": self.period, "start": self.start}
 
     def __call__(self, at: np.ndarray, derivative: int) -> np.ndarray:
         columns = [np.ones_like(at) if derivative == 0 else np.zeros_like(at)]
@@ -137,14 +128,11 @@ class FourierBasis:
 
 
 @dataclass(frozen=True)
-class SplineBasis:
+class SplineBasis(Stateful):
     """B-splines on given knots, constant beyond these."""
 
     knots: np.ndarray
     degree: int
-
-    def _stored(self) -> dict[str, Any]:
-        return {"knots": self.knots, "degree": self.degree}
 
     def __call__(self, at: np.ndarray, derivative: int) -> np.ndarray:
         from scipy.interpolate import BSpline
@@ -156,14 +144,11 @@ class SplineBasis:
 
 
 @dataclass(frozen=True)
-class NamedBasis:
+class NamedBasis(Stateful):
     """Functions that depend on the grid, or on the curves, given by their kind: a key of `_KINDS`."""
 
     kind: str
     arguments: tuple[Any, ...]
-
-    def _stored(self) -> dict[str, Any]:
-        return {"kind": self.kind, "arguments": self.arguments}
 
     def __repr__(self) -> str:
         return f"{self.kind}({', '.join(repr(a) for a in self.arguments if a is not None)})"

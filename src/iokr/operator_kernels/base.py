@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 from sklearn.base import clone
 
@@ -126,21 +126,39 @@ class _Pair(OperatorKernel):
     def _checked(self, part: Any, name: str) -> Kernel | OperatorKernel:
         if isinstance(part, (OperatorKernel, Kernel)) and not part.pairwise and not part.spans:
             return part
-        what = type(self).__name__.removeprefix("Operator").lower()
         raise TypeError(
-            f"`{name}` of a {what} must be a kernel or an operator kernel that does not depend on the outputs, "
+            f"`{name}` of a {self._what} must be a kernel or an operator kernel that does not depend on the outputs, "
             f"and no `Precomputed()`, got {part!r:.60}."
         )
 
+    @property
+    def _what(self) -> str:
+        """ "sum" or "product"."""
+        return type(self).__name__.removeprefix("Operator").lower()
+
+    def fit(self, X: Any, Psi: Array | None = None) -> Self:
+        """Fit both to the same inputs and outputs."""
+        self.left_ = self._fit_part(self.left, "left", X, Psi)
+        self.right_ = self._fit_part(self.right, "right", X, Psi)
+        self._check_outputs(Psi)
+        return self
+
+    def _check_outputs(self, Psi: Array | None) -> None:
+        """Store d. May be overridden."""
+        if Psi is None:
+            raise ValueError(f"A {self._what} of operator kernels needs vector outputs.")
+        self.dim_ = int(Psi.shape[1])
+
     def _fit_part(self, part: Any, name: str, X: Any, Psi: Array | None) -> Any:
+        """A fitted clone. May be overridden."""
         part = clone(self._checked(part, name))
         return part.fit(X, Psi) if isinstance(part, OperatorKernel) else part.fit(X)
 
-    def _check_outputs(self, Psi: Array | None) -> None:
-        if Psi is None:
-            what = type(self).__name__.removeprefix("Operator").lower()
-            raise ValueError(f"A {what} of operator kernels needs vector outputs.")
-        self.dim_ = int(Psi.shape[1])
+    def represent(self, X: Any) -> Parts:
+        """The representations of both; a number has that of the other."""
+        left: Any = self.right_ if isinstance(self.left_, float) else self.left_
+        right: Any = self.left_ if isinstance(self.right_, float) else self.right_
+        return Parts(left.represent(X), right.represent(X))
 
 
 @component
@@ -171,17 +189,6 @@ class OperatorSum(_Pair):
 
     left: Any
     right: Any
-
-    def fit(self, X: Any, Psi: Array | None = None) -> OperatorSum:
-        """Fit both to the same inputs and outputs."""
-        self.left_ = self._fit_part(self.left, "left", X, Psi)
-        self.right_ = self._fit_part(self.right, "right", X, Psi)
-        self._check_outputs(Psi)
-        return self
-
-    def represent(self, X: Any) -> Parts:
-        """The representations of both kernels."""
-        return Parts(self.left_.represent(X), self.right_.represent(X))
 
     def gram(self, R: Any, S: Any = None) -> SumGram:
         """C ↦ G₁ C + G₂ C."""
@@ -224,25 +231,15 @@ class OperatorProduct(_Pair):
     left: Any
     right: Any
 
-    def fit(self, X: Any, Psi: Array | None = None) -> OperatorProduct:
-        """Fit both to the same inputs and outputs."""
-        self.left_ = self._fit_factor(self.left, "left", X, Psi)
-        self.right_ = self._fit_factor(self.right, "right", X, Psi)
-        if not any(isinstance(part, OperatorKernel) for part in (self.left_, self.right_)):
-            raise TypeError("`left` or `right` of a product of operator kernels must be an operator kernel.")
-        self._check_outputs(Psi)
-        return self
-
-    def _fit_factor(self, part: Any, name: str, X: Any, Psi: Array | None) -> Any:
+    def _fit_part(self, part: Any, name: str, X: Any, Psi: Array | None) -> Any:
         if is_factor(part):
             return check_number(part, name, minimum=0.0, strict=True)
-        return self._fit_part(part, name, X, Psi)
+        return super()._fit_part(part, name, X, Psi)
 
-    def represent(self, X: Any) -> Parts:
-        """The representations of both; a number has that of the other."""
-        left: Any = self.right_ if isinstance(self.left_, float) else self.left_
-        right: Any = self.left_ if isinstance(self.right_, float) else self.right_
-        return Parts(left.represent(X), right.represent(X))
+    def _check_outputs(self, Psi: Array | None) -> None:
+        if not any(isinstance(part, OperatorKernel) for part in (self.left_, self.right_)):
+            raise TypeError("`left` or `right` of a product of operator kernels must be an operator kernel.")
+        super()._check_outputs(Psi)
 
     def _block(self, R: Any, S: Any) -> Array:
         left: Array = self._factor(self.left_, R.parts[0], S.parts[0])

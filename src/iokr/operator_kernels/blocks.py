@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.base import clone
 
 from iokr._array import Array, array_namespace, asarray_like, eye_like, gemm, is_array, is_sparse, take_rows, unwarned
 from iokr._component import component
+from iokr._state import Stateful
 from iokr._validation.arguments import check_number, check_vectors
 from iokr._validation.matrices import check_psd
 from iokr.data.frames import read
@@ -273,17 +275,12 @@ def diagonal_regularization(mix: float, kernel: Kernel | None = None) -> Operato
     return own if mix == 1 else OperatorSum((1.0 - mix) * kernel, own)
 
 
-class Diagonal:
+@dataclass(eq=False)
+class Diagonal(Stateful):
     """(X, Z) ↦ (1 − mix) ⟨x, z⟩ I + mix diag(x ∘ z); the second part alone unless `shared`."""
 
-    shared = True  # in model files without it
-
-    def __init__(self, mix: float, *, shared: bool = True) -> None:
-        self.mix = mix
-        self.shared = shared
-
-    def _stored(self) -> dict[str, Any]:
-        return {"mix": self.mix, "shared": self.shared}
+    mix: float
+    shared: bool = True
 
     def __call__(self, X: Array, Z: Array) -> Array:
         X = X.toarray() if is_sparse(X) else X

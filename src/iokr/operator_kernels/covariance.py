@@ -134,23 +134,49 @@ class _Factor:
         return self.center(self.center(B).T) if self.centered else B
 
 
-class _ConditionalFactor(_Factor):
-    """F = √(w/Σw) P √ε S⁻ᵀ with S Sᵀ = P√w K√wP/Σw + εI."""
+class _Through(_Factor):
+    """F = √a √(w/Σw) P M, for M given by its products B ↦ M B and B ↦ Mᵀ B."""
 
-    def __init__(self, plain: _Factor, K: Array, epsilon: float) -> None:
-        self.plain, self.epsilon = plain, epsilon
-        self.S = cholesky(plain.congruence(K), epsilon, overwrite=True)
+    def __init__(
+        self,
+        plain: _Factor,
+        times: Callable[[Array], Array],
+        times_transposed: Callable[[Array], Array],
+        scale: float = 1.0,
+    ) -> None:
+        self.plain = plain
+        self.times = times
+        self.times_transposed = times_transposed
+        self.scale = scale
 
     def __call__(self, B: Array) -> Array:
-        return self.epsilon**0.5 * self.plain(self.S.solve_lower(B, transpose=True))
+        return self.scale**0.5 * self.plain(self.times(B))
 
     def transposed(self, B: Array) -> Array:
-        return self.epsilon**0.5 * self.S.solve_lower(self.plain.transposed(B))
+        return self.scale**0.5 * self.times_transposed(self.plain.transposed(B))
 
     def congruence(self, K_Y: Array) -> Array:
-        half = self.S.solve_lower(self.plain.congruence(K_Y))
-        M = self.epsilon * self.S.solve_lower(half.T)
+        half = self.times_transposed(self.plain.congruence(K_Y))
+        M = self.scale * self.times_transposed(half.T)
         return (M + M.T) / 2
+
+
+def _conditional(plain: _Factor, K: Array, epsilon: float) -> _Factor:
+    """F = √(w/Σw) P √ε S⁻ᵀ with S Sᵀ = P√w K√wP/Σw + εI."""
+    S = cholesky(plain.congruence(K), epsilon, overwrite=True)
+    return _Through(plain, lambda B: S.solve_lower(B, transpose=True), S.solve_lower, epsilon)
+
+
+def _thin_conditional(plain: _Factor, Phi: Array, epsilon: float) -> _Factor:
+    """F = √(w/Σw) P Ĝ, Ĝ = I − V diag(1 − √(ε/(σ² + ε))) Vᵀ, when K = Φ Φᵀ and P√(w/Σw) Φ = V diag(σ) Qᵀ is thin."""
+    V, sigma = thin_svd(plain.transposed(Phi))
+    shrunk = 1 - array_namespace(Phi).sqrt(epsilon / (sigma * sigma + epsilon))
+
+    def half(B: Array) -> Array:
+        """Ĝ B."""
+        return B - matmul(V, shrunk[:, None] * matmul(V.T, B))
+
+    return _Through(plain, half, half)
 
 
 class _SpectralConditionalFactor(_Factor):
@@ -173,29 +199,6 @@ class _SpectralConditionalFactor(_Factor):
         M *= self.r[:, None]
         M *= self.r[None, :]
         return M
-
-
-class _ThinConditionalFactor(_Factor):
-    """F = √(w/Σw) P Ĝ, Ĝ = I − V diag(1 − √(ε/(σ² + ε))) Vᵀ, when K = Φ Φᵀ and P√(w/Σw) Φ = V diag(σ) Qᵀ is thin."""
-
-    def __init__(self, plain: _Factor, Phi: Array, epsilon: float) -> None:
-        self.plain = plain
-        self.V, sigma = thin_svd(plain.transposed(Phi))
-        self.shrunk = 1 - array_namespace(Phi).sqrt(epsilon / (sigma * sigma + epsilon))
-
-    def _half(self, B: Array) -> Array:
-        """Ĝ B."""
-        return B - matmul(self.V, self.shrunk[:, None] * matmul(self.V.T, B))
-
-    def __call__(self, B: Array) -> Array:
-        return self.plain(self._half(B))
-
-    def transposed(self, B: Array) -> Array:
-        return self._half(self.plain.transposed(B))
-
-    def congruence(self, K_Y: Array) -> Array:
-        M = self._half(self._half(self.plain.congruence(K_Y)).T)
-        return (M + M.T) / 2
 
 
 class _GivenFactor(_Factor):
@@ -327,7 +330,7 @@ class ConditionalCovariance(_OutputCovariance):
         if gram.factor is not None:  # K = Φ Φᵀ: no n × n matrix is needed
             rows = plain.weight[:, None] * gram.factor
             self.epsilon_ = self._epsilon(lambda: largest_eigenvalue(matmul(rows.T, rows)))
-            return _ThinConditionalFactor(plain, gram.factor, self.epsilon_)
+            return _thin_conditional(plain, gram.factor, self.epsilon_)
         pairs = gram.eigenpairs() if plain.even and not explicit else None
         if pairs is not None:
             largest = float(pairs[0][-1]) / gram.shape[0]
@@ -336,7 +339,7 @@ class ConditionalCovariance(_OutputCovariance):
         K = gram.dense()
         w = plain.weight
         self.epsilon_ = self._epsilon(lambda: largest_eigenvalue(w[:, None] * K * w[None, :]))
-        return _ConditionalFactor(plain, K, self.epsilon_)
+        return _conditional(plain, K, self.epsilon_)
 
     def _epsilon(self, largest: Callable[[], float]) -> float:
         """ε, by default 1e-2 times the largest eigenvalue of √(w/Σw) K √(w/Σw), 1 if that is 0."""
