@@ -291,9 +291,7 @@ def _too_large_to_store(case: Case) -> bool:
     """Whether the matrix of a kernel that does not separate exceeds memory, and products suffice."""
     if case.use.loo or case.use.n_alphas > 1:
         return False
-    solver = ManifoldEigen() if case.problem.penalised else Cholesky()
-    available = available_memory(case.problem.like)
-    return available is not None and solver.memory(case.problem) > available
+    return _exceeds_memory(ManifoldEigen() if case.problem.penalised else Cholesky(), case.problem)
 
 
 def _only_smooth(problem: Problem) -> bool:
@@ -307,15 +305,20 @@ def _one(case: Case) -> bool:
 
 
 def _fits_single_only(case: Case) -> bool:
-    free = available_memory(case.problem.like)
-    if free is None or case.problem.n_labeled < 50_000:
+    """Whether there are many points, and memory for a triangle of float32 but not of float64."""
+    if case.problem.n_labeled < 50_000 or _exceeds_memory(MixedPrecision(), case.problem):
         return False
-    return MixedPrecision().memory(case.problem) <= free < Cholesky().memory(case.problem)
+    return _exceeds_memory(Cholesky(), case.problem)
 
 
 def _too_large_to_diagonalise(case: Case) -> bool:
-    free = available_memory(case.problem.like)
-    return free is not None and Cholesky().refuses(case.problem) is None and Eigen().memory(case.problem) > free
+    return Cholesky().refuses(case.problem) is None and _exceeds_memory(Eigen(), case.problem)
+
+
+def _exceeds_memory(solver: Solver, problem: Problem) -> bool:
+    """Whether a solver needs more than the free memory; False where that is unknown."""
+    free = available_memory(problem.like)
+    return free is not None and solver.memory(problem) > free
 
 
 def _cost(case: Case, solver: Solver) -> str:

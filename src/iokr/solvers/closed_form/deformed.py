@@ -46,9 +46,7 @@ class PlainKernel:
 
     def deformed(self, alpha: float, g: float) -> Array:
         """g K/λ on the rows of positive weight."""
-        points = self.points
-        gram = points.gram if points.whole else points.gram.restrict(points.active)
-        return (g / alpha) * gram.dense()
+        return (g / alpha) * self.points.labeled_gram.dense()
 
     def lift(self, a: Array, alpha: float, g: float) -> Array:
         """a/λ."""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, take_rows, to_numpy
-from iokr.solvers.base import Path
+from iokr._array import Array, array_namespace, take_rows
+from iokr.solvers.base import Path, join_columns
 from iokr.solvers.closed_form.symmetric_system import Geometry, replace_rows, scatter
 
 __all__ = [
@@ -105,14 +105,11 @@ def leave_groups_out(
     `columns` holds, for every distinct eigenvalue, its columns of ΨE, their R and the blocks.
     """
     operator, mine = path.operator, groups[points.active]
-    root = None if points.sqrt_w is None else to_numpy(points.sqrt_w)
-    small = np.empty(0, dtype=int) if root is None else points.active[root < 1e-6 * root.max()]
-    found: dict[int, Array] = {}
-    for which, R, blocks in columns:
-        left = solve_groups(R, blocks, mine, len(points.active))
-        left = left if points.sqrt_w is None else left / points.sqrt_w[:, None]
-        found |= {int(j): left[:, k] for k, j in enumerate(which)}
-    residuals = array_namespace(left).stack([found[j] for j in range(len(found))], axis=1) if len(columns) > 1 else left
+    small = points.active[points.small_rows]
+    solved = [(which, solve_groups(R, blocks, mine, len(points.active))) for which, R, blocks in columns]
+    residuals = join_columns(solved)
+    if points.sqrt_w is not None:
+        residuals = residuals / points.sqrt_w[:, None]
     return with_unweighted(path, points.active, operator.unrotate(residuals), Psi, alpha, groups, small)
 
 

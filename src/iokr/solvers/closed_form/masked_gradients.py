@@ -42,8 +42,8 @@ class MaskedPath(Path):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         self.points = Geometry(problem)
-        gram, sqrt_w = problem.gram.K, self.points.sqrt_w
-        K = gram.dense() if self.points.whole else gram.restrict(self.points.active).dense()
+        sqrt_w = self.points.sqrt_w
+        K = self.points.labeled_gram.dense()
         self.K = K if sqrt_w is None else sqrt_w[:, None] * K * sqrt_w[None, :]
         omega, self.U = eigh(self.K)
         self.omega = array_namespace(omega).clip(omega, min=0.0)

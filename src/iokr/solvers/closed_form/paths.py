@@ -43,7 +43,7 @@ class ClosedForm(Solver):
         """A quadratic loss and a matrix are required. May be overridden."""
         if not problem.loss.quadratic:
             return f"`loss` must be quadratic, got {problem.loss!r}; use `Auto()`."
-        return refuses_products(problem) if problem.gram.products_only else None
+        return refuses_products(problem)
 
     @abstractmethod
     def _path(self, problem: Problem) -> Path:

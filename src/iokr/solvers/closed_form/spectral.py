@@ -214,7 +214,7 @@ class ObliquePath(SpectralPath):
         xp, targets = array_namespace(tau), points.targets(tau)
         X = matmul(self.V.T, points.from_labels(targets))
         Tt, mine = points.to_labels(self.V), groups[points.active]
-        own = tau if len(points.active) == self.n else take_rows(tau, points.active)
+        own = points.rows_of(tau)
         root = 1.0 if points.sqrt_w is None else points.sqrt_w[:, None]
 
         def column(j: int, alpha: float) -> Array:
@@ -241,8 +241,9 @@ class ObliquePath(SpectralPath):
     def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
         """ψ_i − h₋ᵢ(x_i) in the coordinates of Ψ."""
         if groups is not None:
-            own = as_array(Psi) if len(self.points.active) == self.n else take_rows(as_array(Psi), self.points.active)
-            residuals = own - matmul(self._without_groups(Psi, groups)(alpha), self.operator.L)
+            residuals = self.points.rows_of(as_array(Psi)) - matmul(
+                self._without_groups(Psi, groups)(alpha), self.operator.L
+            )
             return with_unweighted(self, self.points.active, residuals, Psi, alpha, groups)
         return as_array(Psi) - matmul(self._loo_parts(Psi)(alpha), self.operator.L)
 

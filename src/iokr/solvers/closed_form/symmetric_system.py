@@ -55,6 +55,18 @@ class Geometry:
         """K on the rows of positive weight."""
         return self.gram if self.whole else self.gram.restrict(self.active)
 
+    @property
+    def small_rows(self) -> np.ndarray:
+        """The active rows whose √w is so small that a division by it loses too many digits."""
+        if self.sqrt_w is None:
+            return np.empty(0, dtype=int)
+        root = to_numpy(self.sqrt_w)
+        return np.flatnonzero(root < 1e-6 * root.max())
+
+    def rows_of(self, Z: Array) -> Array:
+        """Those rows of Z, one for each label, that are active."""
+        return Z if len(self.active) == self.n else take_rows(Z, self.active)
+
     def times(self, Z: Array) -> Array:
         """S Z, by panels of K."""
         if self.sqrt_w is None:
@@ -84,8 +96,7 @@ class Geometry:
 
     def targets(self, Psi: Array) -> Array:
         """√w Ψ on the active rows."""
-        if len(self.active) != self.n:
-            Psi = take_rows(Psi, self.active)
+        Psi = self.rows_of(Psi)
         return Psi if self.sqrt_w is None else self.sqrt_w[:, None] * Psi
 
     def to_points(self, Z: Array) -> Array:
@@ -111,10 +122,9 @@ class Geometry:
         loo = R / Q
         if self.sqrt_w is not None:
             loo = loo / self.sqrt_w[:, None]
-            root = to_numpy(self.sqrt_w)
-            small = np.flatnonzero(root < 1e-6 * root.max())
-            if len(small):  # R has absolute errors of eps only: take y − h instead
-                loo = replace_rows(loo, small, plain(self.active[small]) / take_rows(Q, small))
+        small = self.small_rows
+        if len(small):  # R has absolute errors of eps only: take y − h instead
+            loo = replace_rows(loo, small, plain(self.active[small]) / take_rows(Q, small))
         if len(self.active) == self.n:
             return loo
         rest = np.setdiff1d(np.arange(self.n), self.active)

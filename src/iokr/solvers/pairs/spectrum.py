@@ -151,7 +151,7 @@ class LowRankInverse:
         self.gram, n = gram, gram.shape[0]
         self.V = leading_factor(to_numpy(gram.nodes), _RANK) * (1 - gram.mix) ** 0.25
         self.Vt = np.ascontiguousarray(self.V.T)
-        self.i, self.j = self._strongest(int(np.clip(n // 60, min(100, n // 4), _FEATURES)))  # a few dozen suffice
+        self.i, self.j = self._leading(int(np.clip(n // 60, min(100, n // 4), _FEATURES)))  # a few dozen suffice
         ordered, diagonal = gram.ordered, to_numpy(gram.diagonal())
         once = self.i == self.j
         self.factor = np.full(len(once), np.sqrt(2.0)) if ordered else np.where(once, np.sqrt(0.5), 1.0)
@@ -172,12 +172,12 @@ class LowRankInverse:
         image = self.gram.gather(_quiet_matmul(self.V, X if ordered else X + X.T), self.V)
         return np.asarray(u - image / self.d)
 
-    def _strongest(self, n_features: int) -> tuple[np.ndarray, np.ndarray]:
+    def _leading(self, n_features: int) -> tuple[np.ndarray, np.ndarray]:
         """i and j of the products of two eigenvectors with the largest eigenvalues; j ≥ i for pairs without order."""
-        weight = (self.V * self.V).sum(axis=0)
-        strength = np.outer(weight, weight)
-        i, j = np.nonzero(strength) if self.gram.ordered else np.nonzero(np.triu(strength))
-        kept = np.argsort(-strength[i, j], kind="stable")[:n_features]
+        s = (self.V * self.V).sum(axis=0)
+        eigenvalues = np.outer(s, s)
+        i, j = np.nonzero(eigenvalues) if self.gram.ordered else np.nonzero(np.triu(eigenvalues))
+        kept = np.argsort(-eigenvalues[i, j], kind="stable")[:n_features]
         return i[kept], j[kept]
 
     def _features(self, V_i: np.ndarray, V_j: np.ndarray, rows: slice) -> np.ndarray:
