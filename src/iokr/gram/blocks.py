@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, Packed, array_namespace, blocks, take_rows
+from iokr._array import Array, array_namespace, blocks, take_rows
 from iokr.gram.base import Gram
 from iokr.gram.scalar import ScalarGram
 
@@ -56,10 +56,6 @@ class _Matrix(ScalarGram):
     def _evaluate(self, *, mirror: bool) -> Array:
         return self._block(self._R, self._S)
 
-    def packed(self, scale: Array | None = None, *, single: bool = False) -> Packed:
-        """The whole matrix."""
-        return self._packed_whole(scale)
-
     def rows(self, index: Any) -> Array:
         """The rows at `index`."""
         return take_rows(self.dense(), index)
@@ -100,8 +96,9 @@ class BlockGram(_Unseparated):
     """
 
     def __init__(self, block: Callable[[Any, Any], Array], R: Any, S: Any, dim: int) -> None:
-        self._block, self._R, self._S, self.dim = block, R, S, dim
-        self.shape = (int(R.shape[0]), int((R if S is None else S).shape[0]))
+        self._block, self._R, self.dim = block, R, dim
+        self._S = R if S is None else S
+        self.shape = (int(R.shape[0]), int(self._S.shape[0]))
         self.size = self.shape[0] * dim
 
     def diagonal(self) -> Array:
@@ -120,9 +117,8 @@ class BlockGram(_Unseparated):
     def _panels(self) -> Any:
         """(rows, matrix of these rows), some points at a time."""
         n, m = self.shape
-        S = self._R if self._S is None else self._S
         for rows in blocks(n, max(1, _PANEL // max(1, m * self.dim**2))):
-            part = self._block(take_rows(self._R, rows), S)
+            part = self._block(take_rows(self._R, rows), self._S)
             xp = array_namespace(part)
             yield rows, xp.reshape(xp.permute_dims(part, (0, 2, 1, 3)), (-1, m * self.dim))
 
@@ -182,14 +178,14 @@ class SumGram(_Unseparated):
         return SumGram([term.restrict(rows) for term in self.terms], self.dim)
 
     def _evaluate(self) -> Array:
-        total: Any = 0.0
-        for term in self.terms:
-            if term.operator is None:
-                total = total + term.flat.dense()
-            else:
-                K = term.K.dense()
-                total = total + kronecker(K, term.operator.matrix(self.dim, K))
-        return total
+        return sum(self._matrix(term) for term in self.terms)
+
+    def _matrix(self, term: Gram) -> Array:
+        """The matrix of a term, point-major."""
+        if term.operator is None:
+            return term.flat.dense()
+        K = term.K.dense()
+        return kronecker(K, term.operator.matrix(self.dim, K))
 
     def __matmul__(self, C: Array) -> Array:
         return sum(term @ C for term in self.terms)

@@ -11,12 +11,11 @@ from iokr.gram.scalar import ScalarGram
 __all__ = ["FeatureGram", "is_thin"]
 
 
-def is_thin(R: Any, S: Any = None, width: int | None = None) -> bool:
+def is_thin(R: Any, S: Any = None) -> bool:
     """Whether features are dense and fewer than the objects of a fit, which are those of S if there are two sets."""
-    other = R if S is None else S
-    if not is_array(R) or not is_array(other) or R.ndim != 2:
-        return False
-    return bool((R.shape[1] if width is None else width) < other.shape[0])
+    if S is None:
+        return is_thin(R, R)
+    return is_array(R) and is_array(S) and R.ndim == 2 and bool(R.shape[1] < S.shape[0])
 
 
 class FeatureGram(ScalarGram):
@@ -42,30 +41,29 @@ class FeatureGram(ScalarGram):
 
     def __init__(self, R: Array, S: Array | None = None, diag: Callable[[Any], Array] = row_sq_norms) -> None:
         super().__init__(gemm, R, S, diag)
-        self.left, self.right = R, R if S is None else S
-        self.factor = R if S is None else None
-
-    @property
-    def factors(self) -> tuple[Array, Array]:
-        """Φ of the rows and that of the columns."""
-        return self.left, self.right
+        if S is None:
+            self.factor = R
 
     def restrict(self, rows: Any) -> FeatureGram:
         """The Gram of some of the objects among themselves."""
-        return FeatureGram(take_rows(self.left, rows), diag=self._diag or row_sq_norms)
+        return FeatureGram(take_rows(self._R, rows), diag=self._diag or row_sq_norms)
 
     def scaled(self, c: float) -> FeatureGram:
         """cK."""
-        return FeatureGram(c**0.5 * self.left, None if self.symmetric else c**0.5 * self.right)
+        left = c**0.5 * self._R
+        if self.symmetric:
+            return FeatureGram(left)
+        return FeatureGram(left, c**0.5 * self._S)
 
     def joined(self, other: ScalarGram) -> FeatureGram | None:
         """K + K′, from the features of both."""
-        if other.factors is None:
+        if not isinstance(other, FeatureGram):
             return None
-        left, right = other.factors
-        xp = array_namespace(self.left)
-        S = None if self.symmetric else xp.concat([self.right, right], axis=1)
-        return FeatureGram(xp.concat([self.left, left], axis=1), S)
+        xp = array_namespace(self._R)
+        left = xp.concat([self._R, other._R], axis=1)
+        if self.symmetric:
+            return FeatureGram(left)
+        return FeatureGram(left, xp.concat([self._S, other._S], axis=1))
 
     def __matmul__(self, C: Array) -> Array:
-        return matmul(self.left, matmul(self.right.T, C))
+        return matmul(self._R, matmul(self._S.T, C))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -137,6 +138,6 @@ def moments_of(Phi: Array, Psi: Array, weight: np.ndarray | None = None, left: f
     return Moments(found.G, found.B, float(found.s), n, float(n if weight is None else np.sum(weight)), left)
 
 
-def total(parts: Iterable[Moments] | Sequence[Moments]) -> Moments:
+def total(parts: Iterable[Moments]) -> Moments:
     """Their sum, from the first to the last."""
-    return reduce(lambda a, b: a + b, parts)
+    return reduce(add, parts)

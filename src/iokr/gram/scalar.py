@@ -81,9 +81,10 @@ class ScalarGram(Gram):
         *,
         panel: int | None = None,
     ) -> None:
-        self._block, self._R, self._S, self._diag, self._panel = block, R, S, diag, panel
         self.symmetric = S is None
-        self.shape = (int(R.shape[0]), int((R if S is None else S).shape[0]))
+        self._block, self._R, self._diag, self._panel = block, R, diag, panel
+        self._S = R if S is None else S
+        self.shape = (int(R.shape[0]), int(self._S.shape[0]))
         self.size = self.shape[0]
         self._kept: Array | None = None
         self._eigenpairs: tuple[Array, Array] | None = None
@@ -92,11 +93,6 @@ class ScalarGram(Gram):
     def K(self) -> ScalarGram:  # type: ignore[override]
         """The Gram itself: the kernel is scalar."""
         return self
-
-    @property
-    def factors(self) -> tuple[Array, Array] | None:
-        """(Φ, X) with K = Φ Xᵀ, None unless it is stored as these. May be overridden."""
-        return None
 
     @property
     def described(self) -> str:
@@ -170,7 +166,7 @@ class ScalarGram(Gram):
         """The rows at `index` (a slice or integers). May be overridden."""
         if self._kept is not None:
             return take_rows(self._kept, index)
-        return self._block(take_rows(self._R, index), self._R if self._S is None else self._S)
+        return self._block(take_rows(self._R, index), self._S)
 
     def restrict(self, rows: Any) -> ScalarGram:
         """The Gram of some of the objects among themselves. May be overridden."""
@@ -196,31 +192,28 @@ class ScalarGram(Gram):
     def _evaluate(self, *, mirror: bool) -> Array:
         n, m = self.shape
         check_matrix(n, m, self._R)
-        S = self._R if self._S is None else self._S
         usual = max(_PANEL, _TILE // max(m, 1))
         height = min(n, self._panel or usual if self.symmetric else usual)
         head = take_rows(self._R, slice(0, height))
-        first = self._block(head, head if self.symmetric else S)
+        first = self._block(head, head if self.symmetric else self._S)
         if first.shape == self.shape:
             K = first
         elif not is_numpy(first):  # one large product is faster on a device than panels that fit a cache
-            K = self._block(self._R, S)
+            K = self._block(self._R, self._S)
         else:
-            K = self._in_panels(first, S, height, mirror=mirror)
+            K = self._in_panels(first, height, mirror=mirror)
         if not self.symmetric or self._diag is None:
             return K
         return set_diagonal(K, self._diag(self._R))  # without the rounding of blocks
 
-    def _in_panels(self, first: np.ndarray, S: Any, height: int, *, mirror: bool) -> np.ndarray:
+    def _in_panels(self, first: np.ndarray, height: int, *, mirror: bool) -> np.ndarray:
         """K, `height` rows at a time; `first` are the first of them."""
         K = np.empty(self.shape)
         for rows in blocks(self.shape[0], height):
-            if self.symmetric:  # panels of the lower triangle: half the evaluations
-                K[rows, : rows.stop] = (
-                    first if rows.start == 0 else self._block(take_rows(S, rows), take_rows(S, slice(0, rows.stop)))
-                )
-                if mirror:
-                    K[: rows.start, rows] = K[rows, : rows.start].T
-            else:
-                K[rows] = first if rows.start == 0 else self._block(take_rows(self._R, rows), S)
+            # of a symmetric matrix, panels of the lower triangle: half the evaluations
+            S = take_rows(self._S, slice(0, rows.stop)) if self.symmetric else self._S
+            panel = first if rows.start == 0 else self._block(take_rows(self._R, rows), S)
+            K[rows, : panel.shape[1]] = panel
+            if self.symmetric and mirror:
+                K[: rows.start, rows] = panel[:, : rows.start].T
         return K

@@ -72,7 +72,7 @@ class PairGram(ScalarGram):
         self.nodes, self.mix, self.ordered = K, mix, ordered
         self.same = np.arange(K.shape[0]) if same is None else same
         super().__init__(self._entries, left, right, self._pair_diagonal)
-        self.left, self.right = left, left if right is None else right
+        self.left, self.right = left, self._S
 
     def _entries(self, R: np.ndarray, S: np.ndarray) -> Array:
         """½[G_ac K_bd + G_bd K_ac + G_ad K_bc + G_bc K_ad] for {a, b} and {c, d}; 2 G_ac K_bd for points in order."""
