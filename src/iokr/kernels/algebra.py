@@ -26,7 +26,7 @@ from iokr._array import (
 from iokr._component import Limits, component
 from iokr._validation.arguments import POSITIVE, check_computed
 from iokr.data.objects import Parts
-from iokr.kernels.base import CompositeKernel, FeatureKernel, Kernel, WrappedKernel, check_part
+from iokr.kernels.base import CompositeKernel, FeatureKernel, Kernel, UnitKernel, WrappedKernel, check_part
 
 __all__ = ["Centered", "GaussianOf", "Mean", "Normalized", "SeveralKernels", "TanimotoOf"]
 
@@ -197,8 +197,17 @@ def _about(R: Any, parts: tuple[Array, ...]) -> Array:
     return R
 
 
+class _WithSquares(UnitKernel, WrappedKernel):
+    """A kernel from base(x, z), base(x, x) and base(z, z)."""
+
+    def represent(self, X: Any) -> Parts:
+        """The base's representation and base(x, x)."""
+        R = self.base_.represent(X)
+        return Parts(R, check_computed(self.base_.diag(R), room=4.0))
+
+
 @component
-class GaussianOf(WrappedKernel):
+class GaussianOf(_WithSquares):
     """k(x, z) = exp(−γ ‖φ(x) − φ(z)‖²) = exp(−γ (base(x, x) + base(z, z) − 2 base(x, z))), φ the features of `base`.
 
     `GaussianOf(Linear(), gamma)` is `RBF(gamma)`; for a normalised base such as `Tanimoto()` it is exp(−2γ(1 − base)).
@@ -220,11 +229,6 @@ class GaussianOf(WrappedKernel):
 
     limits: ClassVar[Limits] = {"gamma": POSITIVE}
 
-    def represent(self, X: Any) -> Parts:
-        """The base's representation and base(x, x)."""
-        R = self.base_.represent(X)
-        return Parts(R, check_computed(self.base_.diag(R), room=4.0))
-
     def block(self, R: Parts, S: Parts) -> Array:
         X, x_squares = R
         Z, z_squares = S
@@ -233,13 +237,9 @@ class GaussianOf(WrappedKernel):
             xp = array_namespace(squares)
             return xp.exp(-self.gamma * xp.clip(squares, min=0.0))
 
-    def diag(self, R: Parts) -> Array:
-        """Ones."""
-        return array_namespace(R.parts[1]).ones_like(R.parts[1])
-
 
 @component
-class TanimotoOf(WrappedKernel):
+class TanimotoOf(_WithSquares):
     """k(x, z) = b(x, z) / (b(x, x) + b(z, z) − b(x, z)) for a kernel b: the Tanimoto kernel in its features; 0/0 is 1.
 
     For features 0 and 1, as of `Paths(6)`, it is the number of shared features divided by the number of features of
@@ -257,11 +257,6 @@ class TanimotoOf(WrappedKernel):
     array([[0.5, 1. ]])
     """
 
-    def represent(self, X: Any) -> Parts:
-        """The representation by the base kernel, and b(x, x)."""
-        R = self.base_.represent(X)
-        return Parts(R, check_computed(self.base_.diag(R), room=4.0))
-
     def block(self, R: Parts, S: Parts) -> Array:
         X, x_squares = R
         Z, z_squares = S
@@ -271,7 +266,3 @@ class TanimotoOf(WrappedKernel):
         empty = either <= 0
         one = xp.ones_like(both)
         return xp.where(empty, one, both / xp.where(empty, one, either))
-
-    def diag(self, R: Parts) -> Array:
-        """Ones."""
-        return array_namespace(R.parts[1]).ones_like(R.parts[1])

@@ -36,6 +36,7 @@ __all__ = [
     "CompositeKernel",
     "FeatureKernel",
     "Kernel",
+    "MemberKernel",
     "PairwiseKernel",
     "Product",
     "Scaled",
@@ -240,6 +241,24 @@ def check_part(kernel: Any, name: str) -> Kernel:
 def fit_part(kernel: Any, name: str, X: Any) -> Any:
     """A fitted clone of the kernel that another kernel is made of."""
     return clone(check_part(kernel, name)).fit(X)
+
+
+class MemberKernel(Kernel):
+    """A kernel on objects made of members, or of pairs of them, that `base` compares."""
+
+    base: Any
+
+    @property
+    def trusted(self) -> bool:  # type: ignore[override]
+        """That of the kernel on members."""
+        return check_part(self.base, "base").trusted
+
+    def check_base(self, members: str) -> None:
+        """Raise unless the base compares any `members`."""
+        if check_part(self.base, "base").pairwise:
+            raise ValueError(
+                f"`base` must be a kernel between any {members}: use `Precomputed(matrix)`, not `Precomputed()`."
+            )
 
 
 class UnitKernel(Kernel):

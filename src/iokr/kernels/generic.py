@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from iokr._array import Array
 from iokr._component import component
 from iokr.data.objects import as_objects, keys, n_objects
+from iokr.kernels._data.counts import numbered
 from iokr.kernels.base import PairwiseKernel, UnitKernel
 
 __all__ = ["Delta", "FromFunction"]
@@ -43,10 +44,8 @@ class Delta(UnitKernel):
 
 def equal_keys(R: np.ndarray, S: np.ndarray) -> np.ndarray:
     """Whether the hashable objects x_i and z_j are equal, (n, m)."""
-    codes: dict[Hashable, int] = {}
-    r = np.array([codes.setdefault(k, len(codes)) for k in R], dtype=np.intp)
-    s = np.array([codes.setdefault(k, len(codes)) for k in S], dtype=np.intp)
-    return np.asarray(r[:, None] == s[None, :])
+    _, codes = numbered([*R, *S])
+    return np.asarray(codes[: len(R), None] == codes[None, len(R) :])
 
 
 @component

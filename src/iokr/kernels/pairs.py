@@ -12,25 +12,25 @@ from iokr._validation.arguments import SHARE, check_rows
 from iokr.data.objects import as_array, error_context
 from iokr.gram.pairs.gram import PairGram
 from iokr.gram.scalar import ScalarGram
-from iokr.kernels.base import Kernel, check_part, fit_part
+from iokr.kernels.base import MemberKernel, fit_part
 
 __all__ = ["CartesianPair", "MetricPair", "MixedPair", "PairKernel", "TensorPair", "check_pairs"]
 
 _MOST = 2**62  # row numbers that are not positions in `nodes` are below
 
 
-def check_pairs(pairs: Any, size: int | None, name: str = "pairs", where: str = "nodes") -> np.ndarray:
+def check_pairs(pairs: Any, size: int | None, where: str = "nodes") -> np.ndarray:
     """(n, 2) row numbers below `size`, as integers."""
-    with error_context(name):
+    with error_context("pairs"):
         values = as_array(pairs)
     if values.ndim != 2 or values.shape[1] != 2:
-        raise ValueError(f"`{name}` must have two columns, the row numbers of two nodes, got shape {values.shape}.")
+        raise ValueError(f"`pairs` must have two columns, the row numbers of two nodes, got shape {values.shape}.")
     return check_rows(
-        values, _MOST if size is None else size, f"`{name}` must hold row numbers of the {where}, integers"
+        values, _MOST if size is None else size, f"`pairs` must hold row numbers of the {where}, integers"
     )
 
 
-class PairKernel(Kernel):
+class PairKernel(MemberKernel):
     """k_P({a, b}, {c, d}) from k on nodes; pairs are rows of two node numbers.
 
     A subclass has the fields `base` and `nodes`, and writes its formula in `block`, `diag` and, where products need no
@@ -43,23 +43,14 @@ class PairKernel(Kernel):
     True
     """
 
-    base: Any
     nodes: Any
 
     domain = "pairs"
 
-    @property
-    def trusted(self) -> bool:  # type: ignore[override]
-        """That of the kernel on nodes."""
-        return check_part(self.base, "base").trusted
-
     def fit(self, X: Any) -> PairKernel:
         """Fit `base` to the nodes, or to the node numbers in X where `nodes` is None."""
         self.check_parameters()
-        if check_part(self.base, "base").pairwise:
-            raise ValueError(
-                "`base` must be a kernel between any nodes: use `Precomputed(matrix)`, not `Precomputed()`."
-            )
+        self.check_base("nodes")
         if self.nodes is not None:
             self.base_ = fit_part(self.base, "base", self.nodes)
             self.nodes_ = self.base_.represent(self.nodes)

@@ -14,7 +14,7 @@ from iokr._validation.arguments import POSITIVE, SHARE
 from iokr.chem.formulas import MASSES, parse_formula
 from iokr.chem.spectra import read_spectra
 from iokr.data.objects import BadObject, Parts, key
-from iokr.kernels.base import Kernel, UnitKernel
+from iokr.kernels.base import UnitKernel
 from iokr.kernels.generic import equal_keys
 
 __all__ = ["Categories", "CollisionEnergy", "Formula", "Mass"]
@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _COLUMNS = {element: column for column, element in enumerate(MASSES)}
 
 
-class _Gaussian(Kernel):
+class _Gaussian(UnitKernel):
     """exp(−(a − b)²/(2σ²)) for a number of each spectrum; 1 between spectra without it, 0 between with and without."""
 
     sigma: float
@@ -36,10 +36,6 @@ class _Gaussian(Kernel):
         left = np.isnan(R)[:, None]
         right = np.isnan(S)[None, :]
         return np.where(left | right, (left & right) * 1.0, K)
-
-    def diag(self, R: np.ndarray) -> Array:
-        """Ones."""
-        return np.ones(len(R))
 
 
 @component

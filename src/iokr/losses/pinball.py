@@ -18,13 +18,13 @@ __all__ = ["BoxLoss", "Boxes", "Expectile", "Pinball", "check_levels"]
 _RAREST = float(np.finfo(float).tiny)  # 1/θ is finite
 
 
-def check_levels(levels: Any, name: str = "levels", *, distinct: bool = True) -> np.ndarray:
+def check_levels(levels: Any, *, distinct: bool = True) -> np.ndarray:
     """Numbers strictly between 0 and 1; `distinct`: all different, as for the levels of one output."""
-    values = np.atleast_1d(check_numbers(levels, name))
+    values = np.atleast_1d(check_numbers(levels, "levels"))
     if values.ndim != 1 or values.size == 0 or not np.all((values >= _RAREST) & (values < 1)):
-        raise ValueError(f"`{name}` must lie strictly between 0 and 1, got {levels!r:.60}.")
+        raise ValueError(f"`levels` must lie strictly between 0 and 1, got {levels!r:.60}.")
     if distinct and len(np.unique(values)) < len(values):
-        raise ValueError(f"`{name}` must be distinct, got {levels!r:.60}.")
+        raise ValueError(f"`levels` must be distinct, got {levels!r:.60}.")
     return values
 
 

@@ -14,13 +14,13 @@ from iokr._validation.arguments import check_computed
 from iokr.data.frames import read
 from iokr.data.objects import BadObject, as_array, as_objects, n_objects
 from iokr.data.ragged import places_within
-from iokr.kernels.base import Kernel, check_part, fit_part
+from iokr.kernels.base import Kernel, MemberKernel, fit_part
 
 __all__ = ["Bags", "SetKernel"]
 
 
 @component
-class SetKernel(Kernel):
+class SetKernel(MemberKernel):
     """k_P(p, q) = mean of k(x, z) over x ∈ p, z ∈ q: an object is a finite set of objects.
 
     The kernel between the mean features of two sets, for bags of instances, molecules with several conformers, or the
@@ -48,17 +48,9 @@ class SetKernel(Kernel):
 
     domain = "bags"
 
-    @property
-    def trusted(self) -> bool:  # type: ignore[override]
-        """That of the kernel on members."""
-        return check_part(self.base, "base").trusted
-
     def fit(self, X: Any) -> SetKernel:
         """Fit `base` to all members."""
-        if check_part(self.base, "base").pairwise:
-            raise ValueError(
-                "`base` must be a kernel between any members: use `Precomputed(matrix)`, not `Precomputed()`."
-            )
+        self.check_base("members")
         members, starts = _flatten(X, self.base)
         with _named_by_set(starts):
             self.base_ = fit_part(self.base, "base", members)

@@ -11,7 +11,7 @@ from iokr._component import Limits, component
 from iokr._validation.arguments import FLAG, NATURAL
 from iokr.data.graphs import Graph, graphs
 from iokr.data.ragged import places_within
-from iokr.kernels._data.counts import CountKernel, Counts, Vocabulary, name_rows
+from iokr.kernels._data.counts import CountKernel, Counts, Vocabulary, name_rows, numbered
 
 __all__ = ["Paths"]
 
@@ -64,13 +64,8 @@ class Paths(CountKernel):
     def represent(self, X: Any) -> Counts:
         """The words of each graph, or their numbers."""
         parsed = graphs(X, self.label, self.edge_label)
-        nodes: dict[Hashable, int] = {}
-        edges: dict[Hashable, int] = {None: 0}
-        for g in parsed:
-            for label in g.labels:
-                nodes.setdefault(label, len(nodes))
-            for label in g.edges or ():
-                edges.setdefault(label, len(edges))
+        nodes, _ = numbered([label for g in parsed for label in g.labels])
+        edges, _ = numbered([None, *(label for g in parsed for label in g.edges or ())])
         vocabulary: dict[Hashable, int] = {}
         names = (list(nodes), list(edges))
         all_rows: list[np.ndarray] = []

@@ -18,7 +18,8 @@ from iokr._component import Limits, component
 from iokr._validation.arguments import POSITIVE
 from iokr.data.frames import read
 from iokr.data.objects import BadObject, BadObjectType, as_array, as_objects, keys, n_objects
-from iokr.kernels.base import FeatureKernel, Kernel
+from iokr.kernels._data.counts import numbered
+from iokr.kernels.base import FeatureKernel, Kernel, UnitKernel
 
 __all__ = ["Kendall", "Mallows", "Spearman", "order_ranks", "pair_signs", "spearman_features"]
 
@@ -102,9 +103,7 @@ def order_ranks(orders: Sequence[Sequence[Any]], items: Sequence[Any] | None = N
     n_objects(orders, "orders")
     lists = [_items(order, f"Order {i} of `orders`") for i, order in enumerate(as_objects(orders))]
     names = [item for order in lists for item in order] if items is None else _items(items, "`items`")
-    columns: dict[Any, int] = {}
-    for item in keys(names):
-        columns.setdefault(item, len(columns))
+    columns, _ = numbered(keys(names))
     if items is not None and len(columns) != len(names):
         raise ValueError("`items` contains an item twice; each has one column.")
     ranks = np.full((len(lists), len(columns)), np.nan)
@@ -228,7 +227,7 @@ class Spearman(_Rankings, FeatureKernel):
 
 
 @component
-class Mallows(_Rankings):
+class Mallows(_Rankings, UnitKernel):
     """k(x, z) = exp(−lam · discordant pairs of items) for complete rankings.
 
     In general exp(−(lam/4) ‖φ(x) − φ(z)‖²) with φ the signs of `Kendall`: a pair of items that is tied in one of the
@@ -262,7 +261,3 @@ class Mallows(_Rankings):
         K -= (self.lam / 4) * np.einsum("ij,ij->i", S, S)[None, :]
         np.minimum(K, 0.0, out=K)
         return np.exp(K, out=K)
-
-    def diag(self, R: np.ndarray) -> Array:
-        """Ones."""
-        return np.ones(len(R))

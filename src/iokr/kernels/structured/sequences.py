@@ -15,7 +15,7 @@ from iokr.data.frames import read
 from iokr.data.objects import BadObject, BadObjectType, as_objects, concat, is_sequence, key, n_objects
 from iokr.data.ragged import places_within
 from iokr.kernels._data.counts import Counts, Vocabulary, inner, name_rows, numbered, sq_norms
-from iokr.kernels.base import Kernel, check_part, fit_part
+from iokr.kernels.base import Kernel, MemberKernel, fit_part
 from iokr.kernels.generic import Delta
 from iokr.kernels.structured.strings import letters
 
@@ -68,7 +68,7 @@ class Positions:
 
 
 @component
-class Positional(Kernel):
+class Positional(MemberKernel):
     """k(x, z) = Σ_t base(x_t, z_t) + transitions Σ_t base(x_t, z_t) base(x_t+1, z_t+1), t up to the shorter length.
 
     `Positional(Delta())` counts the positions at which two words, or two rows of labels, agree; with transitions also
@@ -110,11 +110,6 @@ class Positional(Kernel):
 
     domain = "sequences"
     limits: ClassVar[Limits] = {"combine": one_of("sum", "product"), "pooled": FLAG, "transitions": NOT_NEGATIVE}
-
-    @property
-    def trusted(self) -> bool:  # type: ignore[override]
-        """That of the base."""
-        return check_part(self.base, "base").trusted
 
     @property
     def panel(self) -> int | None:  # type: ignore[override]
