@@ -96,20 +96,19 @@ class LinkScores:
 
     def summary_table(self) -> Table:
         """The `table`, for a report."""
-        rows = []
-        for setting in self.network.kinds_of_pairs:
-            part = self.metrics[self.metrics.setting == setting]
-            rows.append(
-                {
-                    "pairs": setting,
-                    "AUC-ROC %": percent(part.roc_auc.to_numpy()),
-                    "AUC-PR %": percent(part.average_precision.to_numpy()),
-                    "early precision %": percent(part.early_precision.to_numpy()),
-                    "linked %": round(100 * part.n_links.sum() / max(part.n_pairs.sum(), 1), 2),
-                    "number of pairs": int(part.n_pairs.sum()),
-                    "links": int(part.n_links.sum()),
-                }
-            )
+        parts = {setting: self.metrics[self.metrics.setting == setting] for setting in self.network.kinds_of_pairs}
+        rows = [
+            {
+                "pairs": setting,
+                "AUC-ROC %": percent(part.roc_auc.to_numpy()),
+                "AUC-PR %": percent(part.average_precision.to_numpy()),
+                "early precision %": percent(part.early_precision.to_numpy()),
+                "linked %": round(100 * part.n_links.sum() / max(part.n_pairs.sum(), 1), 2),
+                "number of pairs": int(part.n_pairs.sum()),
+                "links": int(part.n_links.sum()),
+            }
+            for setting, part in parts.items()
+        ]
         title = f"Accuracy on held-out links, mean ± standard deviation over {self.folds} folds"
         return Table(title, rows, ours=("AUC-ROC %",))
 
@@ -248,10 +247,10 @@ _Ranking = tuple[int, str, NDArray[np.bool_], Matrix]
 
 
 def _metrics(rankings: list[_Ranking]) -> pd.DataFrame:
-    rows = []
-    for fold, setting, truth, scores in rankings:
-        rows.append({"fold": fold, "setting": setting, **held_out_metrics(truth, scores)})
-    return pd.DataFrame(rows)
+    return pd.DataFrame(
+        {"fold": fold, "setting": setting, **held_out_metrics(truth, scores)}
+        for fold, setting, truth, scores in rankings
+    )
 
 
 def _curves(rankings: list[_Ranking], settings: Iterable[str]) -> dict[str, Curves]:
@@ -340,10 +339,8 @@ def _held_out_across(
     i = np.setdiff1d(np.arange(n), rows)
     j = np.setdiff1d(np.arange(m), columns)
     known = Y[np.ix_(i, j)]
-    if not len(rows):
-        rows = i
-    if not len(columns):
-        columns = j
+    rows = rows if len(rows) else i
+    columns = columns if len(columns) else j
     truth = Y[np.ix_(rows, columns)].ravel() > 0
     if not known.any() or known.all() or not truth.any() or truth.all():
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from iokr.apps.links.settings import each
 from iokr.apps.readers import Nodes, Rejection
 from iokr.apps.readers.layouts import Layout
 from iokr.apps.readers.tables import split_name
@@ -169,9 +170,6 @@ def listed(rejections: Sequence[Rejection]) -> str:
 
 def files_of(tables: Iterable[Any], lists: Iterable[Any] = ()) -> tuple[Path, ...]:
     """The files among tables, or lists and mappings of them, and among lists of ids; each once."""
-    names: list[Any] = [name for name in lists if isinstance(name, (str, Path))]
-    for table in tables:
-        several = table.values() if isinstance(table, Mapping) else table
-        names += several if isinstance(table, (list, tuple, Mapping)) else [table]
+    names = [*lists, *(one for table in tables for one in each(table))]
     paths = [split_name(name)[0] for name in names if isinstance(name, (str, Path)) and str(name) != STDIN]
     return tuple(dict.fromkeys(paths))

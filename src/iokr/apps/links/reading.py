@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.sparse import csr_array, issparse, triu
 
 from iokr.apps.links.data import LinkData, Matrix, files_of
-from iokr.apps.links.settings import check_arguments
+from iokr.apps.links.settings import check_arguments, each
 from iokr.apps.readers import Nodes, Rejection, read_network, read_views
 from iokr.apps.readers.edge_files import read_edges
 from iokr.apps.readers.file_table import Cells, FileTable
@@ -141,18 +141,16 @@ def as_tables(given: Any, name: str, layout: Layout) -> list[Path | str | Cells]
         return []
     if isinstance(given, Mapping):
         named = [(str(view), table) for view, table in given.items()]
-    elif isinstance(given, (list, tuple)):
-        named = [(f"{name} {k}" if len(given) > 1 else name, table) for k, table in enumerate(given, start=1)]
     else:
-        named = [(name, given)]
+        tables = each(given)
+        named = [(f"{name} {k}" if len(tables) > 1 else name, table) for k, table in enumerate(tables, start=1)]
     return [as_table(table, view, with_index=not layout.id) for view, table in named]
 
 
 def _matrix(edges: Any) -> csr_array | None:
     """Links given as a matrix: sparse, or square and dense."""
     wide = isinstance(edges, np.ndarray) and edges.ndim == 2 and edges.shape[1] > _MAX_EDGE_COLUMNS
-    matrix: Any = edges if issparse(edges) or wide else None
-    return None if matrix is None else csr_array(matrix)
+    return csr_array(edges) if issparse(edges) or wide else None
 
 
 def _numbered_links(matrix: csr_array) -> Matrix:

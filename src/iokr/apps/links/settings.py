@@ -12,7 +12,7 @@ from iokr._component import Limits
 from iokr._validation.arguments import POSITIVE, one_of
 from iokr.estimators.areas import SCORINGS
 
-__all__ = ["ALPHAS", "NEIGHBORS", "STRENGTHS", "WIDTHS", "FitOptions", "Settings", "check_arguments"]
+__all__ = ["ALPHAS", "NEIGHBORS", "STRENGTHS", "WIDTHS", "FitOptions", "Settings", "check_arguments", "each"]
 
 METHODS = ("auto", "iokr", "pairs", "stack")
 WIDTHS = (0.1, 0.3, 1.0, 3.0)  # of the Gaussian kernel: gamma in units of the median's
@@ -138,7 +138,7 @@ def check_arguments(values: Mapping[str, Any], given: Collection[str] | None = N
     names = {name for name, value in values.items() if not _is_default(name, value)} if given is None else set(given)
     if values.get("partners_of") and values.get("between"):
         raise ValueError("Give `partners_of` or `between`, not both.")
-    files = [*_each(values.get("nodes")), *_each(values.get("partners")), values.get("edges")]
+    files = [*each(values.get("nodes")), *each(values.get("partners")), values.get("edges")]
     if [name for name in files if isinstance(name, str)].count("-") > 1:
         raise ValueError("Standard input, -, can be read only once.")
     if "model" in names:
@@ -151,7 +151,7 @@ def check_arguments(values: Mapping[str, Any], given: Collection[str] | None = N
         _refuse(names, name, others, why)
     if ("nodes" in names) == ("kernels" in names):
         raise ValueError("Give either `nodes`, tables of features, or `kernels`, kernel matrices.")
-    several = "kernels" in names or any(len(_each(values.get(name))) > 1 for name in ("nodes", "partners"))
+    several = "kernels" in names or any(len(each(values.get(name))) > 1 for name in ("nodes", "partners"))
     if "combine" in names and not several:
         raise ValueError("`combine` has no effect on one table; it needs several `nodes` or `kernels`.")
     if (values.get("source") is None) != (values.get("target") is None):
@@ -170,5 +170,8 @@ def _is_default(name: str, value: Any) -> bool:
     return value is default or (isinstance(value, (str, bool, float, int, tuple)) and value == default)
 
 
-def _each(given: Any) -> list[Any]:
-    return list(given) if isinstance(given, (list, tuple, Mapping)) else [given]
+def each(given: Any) -> list[Any]:
+    """The tables of a list or of a mapping of names, or the only one."""
+    if isinstance(given, Mapping):
+        return list(given.values())
+    return list(given) if isinstance(given, (list, tuple)) else [given]
