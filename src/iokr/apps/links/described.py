@@ -51,26 +51,31 @@ def _inputs(network: LinkData, settings: Settings) -> str:
 # --------------------------------------------------------------------------------------------------------------- chosen
 
 
+_Row = tuple[str, Any, str]
+"""A parameter, its value, and a note."""
+
+
 def chosen_table(network: LinkData, settings: Settings, fitted: FittedMethod) -> Table:
     """Chosen parameters, for one kind of nodes."""
-    rows: list[dict[str, Any]] = [{"parameter": "model", "value": METHODS[fitted.method], "note": ""}]
+    rows: list[_Row] = [("model", METHODS[fitted.method], "")]
     parts = {name: model for name, model, _ in parts_of(fitted.method, fitted.model)}
     shares = _shares(fitted)
     for name, search in fitted.searches.items():
         of = f"{METHODS[name]}, " if shares else ""
         if shares:
             idle = "" if name in parts else "not fitted to all links: it would not change a score"
-            rows.append({"parameter": f"{of}weight of its standardised scores", "value": shares[name], "note": idle})
+            rows.append((f"{of}weight of its standardised scores", shares[name], idle))
         if name in parts:
             chosen = _chosen(network, settings, name, search, parts[name])
-            rows += [{**row, "parameter": of + row["parameter"]} for row in chosen]
+            rows += [(of + parameter, value, note) for parameter, value, note in chosen]
     by = {"iokr": "leave-one-out", "pairs": "folds of nodes"}.get(fitted.method, "held-out nodes")
+    cells = [{"parameter": parameter, "value": value, "note": note} for parameter, value, note in rows]
     if fitted.n_sampled is None:
-        return Table(f"Parameters, chosen by {by}", rows)
+        return Table(f"Parameters, chosen by {by}", cells)
     others = " and as many others" if settings.unlabeled else ""
     some = f"{fitted.n_sampled} of {len(network.labeled)} labelled nodes{others}"
     note = f"Chosen on {some}, then fitted to all; `search_all=True` chooses on all of them."
-    return Table(f"Parameters, chosen by {by} on a sample", rows, note=note)
+    return Table(f"Parameters, chosen by {by} on a sample", cells, note=note)
 
 
 def _shares(fitted: FittedMethod) -> dict[str, float]:
@@ -81,34 +86,30 @@ def _shares(fitted: FittedMethod) -> dict[str, float]:
     return dict(zip(fitted.searches, weights.tolist(), strict=True))
 
 
-def _chosen(network: LinkData, settings: Settings, name: str, search: Any, fitted: Any) -> list[dict[str, Any]]:
+def _chosen(network: LinkData, settings: Settings, name: str, search: Any, fitted: Any) -> list[_Row]:
     """The parameters that a search has chosen, and whether they are at an end of its grid."""
     nodes = network.rows
     kernel = fitted.model_.kernel_ if name == "iokr" else fitted.kernel_
     names = list(nodes.kernels or {}) or [name for name, _ in nodes.views if len(nodes.views) > 1]
-    rows: list[dict[str, Any]] = []
-
-    def put(what: str, value: Any, note: str = "") -> None:
-        rows.append({"parameter": what, "value": value, "note": note})
-
-    note = ""
-    if isinstance(kernel, RBF):
-        note = _end(float(kernel.gamma_), [tried.gamma for tried in search.kernel])
-    put("input kernel", kernel_words(kernel, names, settings.input_kernel), note)
+    end = _end(float(kernel.gamma_), [tried.gamma for tried in search.kernel]) if isinstance(kernel, RBF) else ""
+    rows: list[_Row] = [("input kernel", kernel_words(kernel, names, settings.input_kernel), end)]
     if name == "pairs":
-        put("alpha", search.alpha_, _end(search.alpha_, search.alphas))
-        put("mix (weight of pairs that share a node)", search.mix_, _end(search.mix_, search.mixes))
+        rows += [
+            ("alpha", search.alpha_, _end(search.alpha_, search.alphas)),
+            ("mix (weight of pairs that share a node)", search.mix_, _end(search.mix_, search.mixes)),
+        ]
         measure = f"{search.scoring} over folds of nodes"
     else:
         path = search.scores_[search.best_index_[:-1]] if len(search.alphas) > 1 else [0.0]
-        put("alpha", float(search.alpha_), _end(search.alpha_, search.alphas, search.alphas[int(np.argmax(path))]))
+        best = search.alphas[int(np.argmax(path))]
+        rows.append(("alpha", float(search.alpha_), _end(search.alpha_, search.alphas, best)))
         if search.manifold is not None:
-            tried = search.manifold_weights
-            put("manifold weight", search.manifold_weight_, _end(search.manifold_weight_, tried))
+            end = _end(search.manifold_weight_, search.manifold_weights)
+            rows.append(("manifold weight", search.manifold_weight_, end))
         measure = f"leave-one-out {search.scoring}"
     scores = getattr(search, "scores_", None)
     if scores is not None:
-        put(measure, float(np.max(scores)), "optimistic: parameters were chosen by it")
+        rows.append((measure, float(np.max(scores)), "optimistic: parameters were chosen by it"))
     return rows
 
 

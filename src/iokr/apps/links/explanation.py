@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import to_numpy
+from iokr._array import blocks, to_numpy
 from iokr.apps.links.data import Matrix, Numbers
 from iokr.apps.links.nodes import ModelNodes, PairScores
 from iokr.apps.report import Table
@@ -52,8 +52,9 @@ def _of_link_predictor(nodes: ModelNodes, fitted: Any, slope: float) -> Terms:
     model = fitted.model_
     labeled = fitted.labeled_
     C = to_numpy(model.solution_.C)
-    others = np.setdiff1d(np.arange(side.n_fitted), labeled)
-    points = labeled if len(C) == len(labeled) else np.append(labeled, others)
+    points = labeled
+    if len(C) > len(labeled):  # semi-supervised
+        points = np.append(labeled, np.setdiff1d(np.arange(side.n_fitted), labeled))
 
     def rows(some: Numbers) -> tuple[Matrix, Matrix]:
         K = to_numpy(model.kernel_(side.X[some], side.X[points]))
@@ -111,13 +112,12 @@ def similarity(nodes: ModelNodes, kernel: Kernel, pairs: Numbers) -> Matrix:
     [side] = nodes.sides
     X = side.X
     found = np.empty(len(pairs))
-    for start in range(0, len(pairs), _BLOCK):
-        part = pairs[start : start + _BLOCK]
-        u, at = np.unique(part[:, 0], return_inverse=True)
-        v, to = np.unique(part[:, 1], return_inverse=True)
+    for rows in blocks(len(pairs), _BLOCK):
+        u, at = np.unique(pairs[rows, 0], return_inverse=True)
+        v, to = np.unique(pairs[rows, 1], return_inverse=True)
         K = np.asarray(kernel(X[u], X[v]))[at, to]
         one, other = (np.asarray(kernel.diag(kernel.represent(X[ends]))) for ends in (u, v))
-        found[start : start + len(part)] = K / np.sqrt(np.maximum(one[at] * other[to], _TINY))
+        found[rows] = K / np.sqrt(np.maximum(one[at] * other[to], _TINY))
     return found
 
 
@@ -133,8 +133,8 @@ def evidence(nodes: ModelNodes, scores: PairScores, terms: Terms, pairs: Numbers
     like u and j among those most like v."""
     details: Details = []
     linked = nodes.adjacency.astype(bool)
-    for start in range(0, len(pairs), _BLOCK):
-        part = pairs[start : start + _BLOCK]
+    for block in blocks(len(pairs), _BLOCK):
+        part = pairs[block]
         ends, at = np.unique(part, return_inverse=True)
         u, v = at.reshape(-1, 2).T
         L, R = terms.rows(ends)
@@ -199,13 +199,15 @@ def evidence_across(nodes: ModelNodes, model: BipartitePredictor, pairs: Numbers
             v = pairs[p, 1] - nodes.n_rows
             terms = np.einsum("lb,b,lb->l", G, L[v] @ V, V[known_columns])
             total = float(terms.sum())
-            rows = []
-            for k in np.argsort(-terms, kind="stable")[:_TERMS]:
-                if terms[k] > 0:
-                    source = str(row_side.ids[known_rows[k]])
-                    target = str(column_side.ids[known_columns[k]])
-                    share = _share(float(terms[k]) / total) if total > 0 else "–"
-                    rows.append({"source": source, "target": target, "share of score": share})
+            rows = [
+                {
+                    "source": str(row_side.ids[known_rows[k]]),
+                    "target": str(column_side.ids[known_columns[k]]),
+                    "share of score": _share(float(terms[k]) / total) if total > 0 else "–",
+                }
+                for k in np.argsort(-terms, kind="stable")[:_TERMS]
+                if terms[k] > 0
+            ]
             if rows:
                 details[p] = (Table("Evidence: known links that contribute most to the score", rows),)
     return details

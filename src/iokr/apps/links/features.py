@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -48,8 +48,9 @@ class Inputs:
 
 def inputs_of(nodes: Nodes, settings: Settings, some: Numbers | None = None) -> Inputs:
     """Of features or of given kernel matrices; typical distances are those between `some` of the nodes, None is all."""
+    join: Any = Mean if settings.combine == "mean" else partial(Aligned, method=settings.combine)
     if nodes.kernels is not None:
-        return _of_kernels(nodes.kernels, settings)
+        return _of_kernels(nodes.kernels, join)
     X = np.asarray(nodes.X)
     scaling = Scaling.of(X) if settings.scaled else Scaling()
     X = scaling(X)
@@ -60,17 +61,15 @@ def inputs_of(nodes: Nodes, settings: Settings, some: Numbers | None = None) -> 
     kernels = [_kernels_of(settings.input_kernel, X if some is None else X[some], view) for view in views]
     if len(views) == 1:
         return Inputs(X, kernels[0], scaling)
-    join = Mean if settings.combine == "mean" else partial(Aligned, method=settings.combine)
     return Inputs(X, [join(list(parts)) for parts in zip(*kernels, strict=True)], scaling)
 
 
-def _of_kernels(matrices: dict[str, Matrix], settings: Settings) -> Inputs:
+def _of_kernels(matrices: dict[str, Matrix], join: Callable[[list[Kernel]], Kernel]) -> Inputs:
     """Nodes by their number; a matrix of any size is brought to a mean diagonal of 1."""
     kernels: list[Kernel] = [Precomputed(K / np.diagonal(K).mean()) for K in matrices.values()]
     numbers = np.arange(len(next(iter(matrices.values()))))
     if len(kernels) > 1:
-        unit: list[Kernel] = [Normalized(kernel) for kernel in kernels]
-        kernels = [Mean(unit) if settings.combine == "mean" else Aligned(unit, method=settings.combine)]
+        kernels = [join([Normalized(kernel) for kernel in kernels])]
     return Inputs(numbers, kernels, Scaling())
 
 
@@ -181,9 +180,9 @@ class FeatureFormat:
                 f"order, got {len(tables)}."
             )
         ends = np.cumsum([len(columns) for _, columns in self.views])
-        means = []
-        for (_, columns), part in zip(self.views, np.split(self.means, ends[:-1]), strict=True):
-            means.append(defaultdict(float, zip(columns, part, strict=False)))  # of other columns: refused below
+        parts = zip(self.views, np.split(self.means, ends[:-1]), strict=True)
+        # the mean of another column is 0; such columns are refused below
+        means = [defaultdict(float, zip(columns, part, strict=False)) for (_, columns), part in parts]
         new = read_views(tables, ids=ids, missing=self.missing, means=means, layout=self.layout)
         for table, (_, there), (_, columns) in zip(tables, _views(new), self.views, strict=True):
             _check_columns(str(table), there, columns, self.layout.one_hot)
@@ -199,13 +198,11 @@ def _views(nodes: Nodes) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """The tables that the features come from, and the names of their columns there."""
     if len(nodes.views) < 2:
         return tuple((name, tuple(nodes.columns)) for name, _ in nodes.views)
-    found = []
-    for (name, _), columns in zip(nodes.views, _split(np.array(nodes.columns, dtype=object), nodes), strict=True):
-        found.append((name, tuple(column.removeprefix(f"{name}: ") for column in columns)))
-    return tuple(found)
+    parts = zip(nodes.views, _split(np.array(nodes.columns, dtype=object), nodes), strict=True)
+    return tuple((name, tuple(column.removeprefix(f"{name}: ") for column in columns)) for (name, _), columns in parts)
 
 
-def _check_columns(table: str, new: Sequence[str], known: Sequence[str], one_hot: tuple[str, ...] = ()) -> None:
+def _check_columns(table: str, new: Sequence[str], known: Sequence[str], one_hot: tuple[str, ...]) -> None:
     """The same names, in any order; a category may be missing, but none may be new."""
     absent = [column for column in known if column not in new]
     more = [column for column in new if column not in known]
@@ -252,6 +249,11 @@ class LaterNodes:
         return cls(nodes, X, fresh, tuple(Rejection(str(several[0]), None, "node", one, "", *why) for one in odd))
 
     @property
+    def added(self) -> tuple[NDArray[np.str_], Matrix]:
+        """The ids and the features of those that the model does not know."""
+        return self.nodes.ids[self.fresh], self.X[self.fresh]
+
+    @property
     def rejections(self) -> tuple[Rejection, ...]:
         """Rows that were left out or modified."""
         return (*self.nodes.rejections, *self.changed)
@@ -267,23 +269,17 @@ def with_later(
     given = [("nodes", nodes, ids), ("partners", partners, None)][: len(sides)]
     if not model.formats and nodes is not None:
         raise ValueError("The model was fitted to kernel matrices: new nodes have no rows in them; leave `nodes` out.")
-    later: list[LaterNodes | None] = []
-    fresh = []
-    for side, form, (argument, tables, own_ids) in zip(sides, model.formats or [None], given, strict=True):
-        if form is None or tables is None:
-            later.append(None)
-            fresh.append((side.ids[:0], side.X[:0]))
-            continue
-        one = LaterNodes.read(side, form, tables, own_ids, argument)
-        later.append(one)
-        fresh.append((one.nodes.ids[one.fresh], one.X[one.fresh]))
-    found = model.nodes.with_later(fresh)
+    later = tuple(
+        LaterNodes.read(side, form, tables, own_ids, argument) if form and tables is not None else None
+        for side, form, (argument, tables, own_ids) in zip(sides, model.formats or [None], given, strict=True)
+    )
+    found = model.nodes.with_later([None if one is None else one.added for one in later])
     twice = pd.Index(found.ids).duplicated()
     if twice.any():
         name = str(found.ids[twice][0])
         kinds = " and as ".join(found.kinds)
         raise ValueError(f"{name!r} is given as {kinds}; ids of two kinds of nodes must differ.")
-    return found, tuple(later)
+    return found, later
 
 
 def input_table(nodes: ModelNodes, later: Sequence[LaterNodes | None]) -> Table:
@@ -294,11 +290,11 @@ def input_table(nodes: ModelNodes, later: Sequence[LaterNodes | None]) -> Table:
     for name, side, one in zip(names, nodes.sides, later or [None] * len(names), strict=True):
         rows.append({"item": f"{name} of the model", "count": side.n_fitted, "details": ""})
         if one is not None:
-            features = f"{len(one.nodes.columns)} features"
-            rows.append({"item": f"new {name}", "count": int(one.fresh.sum()), "details": features})
-            if not one.fresh.all():
+            n_fresh = int(one.fresh.sum())
+            rows.append({"item": f"new {name}", "count": n_fresh, "details": f"{len(one.nodes.columns)} features"})
+            if n_fresh < len(one.fresh):
                 again = f"{name} that are in the model already"
-                rows.append({"item": again, "count": int((~one.fresh).sum()), "details": ""})
+                rows.append({"item": again, "count": len(one.fresh) - n_fresh, "details": ""})
             rows += rejection_rows(one.rejections)
     notes = [f"{note}." for one in given for note in one.nodes.notes]
     if given and not nodes.n_later:

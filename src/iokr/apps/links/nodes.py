@@ -38,10 +38,11 @@ class Side:
         """The number of nodes of training."""
         return len(self.ids) - self.n_later
 
-    def with_later(self, ids: NDArray[np.str_], X: Any) -> Side:
-        """The same nodes, then those."""
-        if not len(ids):
+    def with_later(self, later: tuple[NDArray[np.str_], Any] | None) -> Side:
+        """The same nodes, then the later ones: their ids and features."""
+        if later is None:
             return self
+        ids, X = later
         return Side(self.kind, np.concatenate([self.ids, ids]), np.concatenate([self.X, X]), len(ids))
 
 
@@ -96,9 +97,9 @@ class ModelNodes:
         known.resize(self.n_rows, len(self.sides[-1].ids))
         return csr_array(block_array([[None, known], [known.T, None]]) if self.across else known)
 
-    def with_later(self, later: Iterable[tuple[NDArray[np.str_], Any]]) -> ModelNodes:
-        """The same nodes, and for each kind (ids, X) of new nodes."""
-        sides = (side.with_later(ids, X) for side, (ids, X) in zip(self.sides, later, strict=True))
+    def with_later(self, later: Iterable[tuple[NDArray[np.str_], Any] | None]) -> ModelNodes:
+        """The same nodes, and for each kind (ids, X) of new nodes, or None."""
+        sides = (side.with_later(new) for side, new in zip(self.sides, later, strict=True))
         return replace(self, sides=tuple(sides))
 
     def groups(self) -> tuple[tuple[str, ...], Numbers]:
