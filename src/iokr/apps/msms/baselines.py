@@ -34,14 +34,16 @@ _LARGEST_STEPS = (10.0, 5.0)  # of the slope and of the offset: longer steps lea
 class _Baseline(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Training spectra with the molecule of each, compared with candidates that may be among these molecules."""
 
-    def _keep(self, X: Any, y: Any, groups: Any) -> None:
+    def _keep(self, X: Any, y: Any, groups: Any) -> np.ndarray:
+        """Keep the rows of each molecule; the number of the molecule of each row."""
         n = check_same_length(X, y)
         names = keys(y) if groups is None else keys(groups)
-        check_groups(names, n)
+        molecule = check_groups(names, n)
         rows: dict[Hashable, list[int]] = {}
         for i, name in enumerate(names):
             rows.setdefault(name, []).append(i)
         self.rows_ = {name: np.array(some) for name, some in rows.items()}
+        return molecule
 
     def _queries(self, X: Any, candidates: Any, groups: Any, own: str) -> Iterator[tuple[Any, list[np.ndarray]]]:
         """For each spectrum its candidates, and the training rows that are left out for each candidate."""
@@ -180,12 +182,9 @@ class BitwiseRidge(_Baseline):
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> BitwiseRidge:
         """Fit ridge regression of all bits, then a sigmoid for each bit."""
-        self._keep(X, y, groups)
+        molecule = self._keep(X, y, groups)
         bits = np.asarray(y, dtype=float)
         n = len(bits)
-        molecule = np.empty(n, dtype=int)
-        for number, rows in enumerate(self.rows_.values()):
-            molecule[rows] = number
         chosen = np.unique(np.linspace(0, n - 1, min(n, self.selection)).astype(int))
         search = IOKRCV(self.kernel, output_kernel=Linear(), alphas=self.alphas)
         alpha = search.fit(take(X, chosen), bits[chosen], groups=molecule[chosen]).alpha_

@@ -129,8 +129,7 @@ def identify(
     paths = [*files.paths, *lists.paths]
     if model.path is not None:
         paths.append(model.path)
-    info = run_info(start, paths)
-    return IdentificationResult(model, files, lists, answers.parts, delta, ranker.reranks, info)
+    return IdentificationResult(model, files, lists, answers.parts, delta, ranker.reranks, run_info(start, paths))
 
 
 def _blocks(rows: list[int], lists: CandidateLists) -> Iterator[list[int]]:
@@ -164,15 +163,10 @@ def all_scores(
     """
     forward = model.scores(X, candidates, names, method="forward", own=own)
     found = {"forward": forward}
-    methods = [method for method in dict.fromkeys((model.method, "reverse")) if method != "forward"]
-    if best is None or all(len(f) <= best for f in forward):
-        for method in methods:
-            found[method] = model.scores(X, candidates, names, method=method, own=own)
-        return found
     chosen = [np.sort(np.argsort(-f, kind="stable")[:best]) for f in forward]
     best_sets = CandidateSets([rows[places] for rows, places in zip(candidates.sets, chosen, strict=True)])
     best_names = [[listed[k] for k in places] for listed, places in zip(names, chosen, strict=True)]
-    for method in methods:
+    for method in sorted({model.method, "reverse"} - {"forward"}):
         found[method] = [np.full(len(f), -np.inf) for f in forward]
         values = model.scores(X, best_sets, best_names, method=method, own=own)
         for f, places, value in zip(found[method], chosen, values, strict=True):

@@ -158,9 +158,8 @@ class Identification(Stateful, BaseEstimator):  # type: ignore[misc]  # scikit-l
         forward_alphas = check_values(np.atleast_1d(self.alphas), "alphas", strict=True)
         reverse_alphas = check_values(np.atleast_1d(self.reverse_alphas), "reverse_alphas", strict=True)
         rows = self._selection_rows(len(self.groups_))
-        unlabeled = {} if X_unlabeled is None else {"X_unlabeled": X_unlabeled}
-        self.forward_ = self._direction(kernel, output_kernel, forward_alphas, X, y, rows, unlabeled)
-        self.reverse_ = self._direction(output_kernel, kernel, reverse_alphas, y, X, rows, {})
+        self.forward_ = self._direction(kernel, output_kernel, forward_alphas, X, y, rows, X_unlabeled)
+        self.reverse_ = self._direction(output_kernel, kernel, reverse_alphas, y, X, rows)
 
     def compact(self, X: Any, y: Any, X_unlabeled: Any = None) -> Identification:
         """A small copy for a file: the data of `fit` in place of both fitted models, which take 16n² bytes.
@@ -215,11 +214,11 @@ class Identification(Stateful, BaseEstimator):  # type: ignore[misc]  # scikit-l
         X: Any,
         y: Any,
         rows: np.ndarray,
-        unlabeled: dict[str, Any],
+        X_unlabeled: Any = None,
     ) -> IOKR:
         """The model of one direction, at the alpha and manifold weight of smallest leave-one-molecule-out error."""
         alpha = alphas[0]
-        manifold = self.manifold if unlabeled else None
+        manifold = None if X_unlabeled is None else self.manifold
         if len(alphas) > 1:
             search = IOKRCV(
                 clone(kernel),
@@ -228,13 +227,12 @@ class Identification(Stateful, BaseEstimator):  # type: ignore[misc]  # scikit-l
                 manifold=manifold,
                 manifold_weights=None if manifold is None else _MANIFOLD_WEIGHTS,
             )
-            search.fit(take(X, rows), take(y, rows), groups=self.groups_[rows], **unlabeled)
+            search.fit(take(X, rows), take(y, rows), X_unlabeled=X_unlabeled, groups=self.groups_[rows])
             alpha = search.alpha_
             if manifold is not None:
                 manifold = clone(manifold).set_params(weight=search.manifold_weight_)
         model = IOKR(clone(kernel), output_kernel=clone(output_kernel), alpha=alpha, manifold=manifold)
-        model.fit(X, y, **unlabeled)
-        return model
+        return model.fit(X, y, X_unlabeled=X_unlabeled)
 
     # ------------------------------------------------------------------------------------------------------- scores
 
@@ -270,9 +268,7 @@ class Identification(Stateful, BaseEstimator):  # type: ignore[misc]  # scikit-l
             raise TypeError(f"`candidates` must be `CandidateSets`, a set for each spectrum, got {candidates!r:.60}.")
         Y, starts = flatten_sets(candidates, n_objects(X), self.forward_.embedding_)
         names = keys(Y) if candidate_groups is None else groups_of_sets(candidate_groups, starts)
-        left_out: list[Hashable] = [None] * len(names)
-        if own == "leave-out":
-            left_out = names
+        left_out: list[Hashable] = names if own == "leave-out" else [None] * len(names)
         if method == "forward":
             values = self._forward_scores(X, candidates, starts, left_out)
         elif method == "reverse":
