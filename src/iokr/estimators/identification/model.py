@@ -232,7 +232,8 @@ class Identification(Stateful, BaseEstimator):  # type: ignore[misc]  # scikit-l
             if manifold is not None:
                 manifold = clone(manifold).set_params(weight=search.manifold_weight_)
         model = IOKR(clone(kernel), output_kernel=clone(output_kernel), alpha=alpha, manifold=manifold)
-        return model.fit(X, y, X_unlabeled=X_unlabeled)
+        model.fit(X, y, X_unlabeled=X_unlabeled)
+        return model
 
     # ------------------------------------------------------------------------------------------------------- scores
 
