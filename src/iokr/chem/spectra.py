@@ -98,9 +98,7 @@ class MassSpectra(Stateful):
         _check_peaks(self.mz, self.intensity)
         self.indptr = self._checked_indptr(indptr)
         n = len(self)
-        self.precursor_mz = np.full(n, np.nan)
-        if precursor_mz is not None:
-            self.precursor_mz = _precursors(precursor_mz, n)
+        self.precursor_mz = np.full(n, np.nan) if precursor_mz is None else _precursors(precursor_mz, n)
         if metadata is not None and not isinstance(metadata, (list, tuple, np.ndarray)):
             raise TypeError(f"`metadata` must have {n} dictionaries, one per spectrum, got {metadata!r:.60}.")
         self.metadata = as_objects([{} for _ in range(n)] if metadata is None else np.atleast_1d(metadata))

@@ -172,5 +172,4 @@ def _mgf(spectra: MassSpectra) -> str:
 
 
 def _tsv(frame: pd.DataFrame) -> str:
-    text: str = frame.to_csv(sep="\t", index=False, lineterminator="\n")
-    return text
+    return str(frame.to_csv(sep="\t", index=False, lineterminator="\n"))

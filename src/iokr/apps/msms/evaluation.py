@@ -161,8 +161,7 @@ def evaluate(
         )
         done += len(numbers)
     calibration = {group: Confidence(scores, library.identities, method) for group, scores in found.items()}
-    info = run_info(start, library.paths, seed)
-    return EvaluationResult(library, found, calibration, delta, seed, info)
+    return EvaluationResult(library, found, calibration, delta, seed, run_info(start, library.paths, seed))
 
 
 def _baselines(library: Library, seed: int) -> Baselines:
@@ -273,8 +272,7 @@ def evaluate_table(results: Any, truth: Any) -> TableEvaluation:
     ranks = ranked.drop_duplicates(["spectrum_id", "molecule"]).set_index(["spectrum_id", "molecule"])["rank"]
     ranks = ranks.reindex(pd.MultiIndex.from_tuples(list(known.items()))).fillna(np.inf)
     files = [path for path in (results, truth) if isinstance(path, Path)]
-    info = run_info(start, files)
-    return TableEvaluation(list(known), ranks.to_numpy(), info)
+    return TableEvaluation(list(known), ranks.to_numpy(), run_info(start, files))
 
 
 def _truths(source: Any) -> dict[str, str]:

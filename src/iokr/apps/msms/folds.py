@@ -305,9 +305,8 @@ class Confidence:
     def __init__(self, found: OutOfFold, identities: list[str], method: str) -> None:
         scores = found.scores[method]
         folds = found.fold[found.rows]
-        n = len(scores)
         self.truth = found.truth
-        self.p: list[NDArray[Any]] = [np.empty(0)] * n
+        self.p: list[NDArray[Any]] = [np.empty(0)] * len(scores)
         self._fold = folds
         self._calibration: dict[int, NDArray[Any]] = {}  # nonconformity scores, by the fold that they are for
         for number in np.unique(folds).tolist():
@@ -339,9 +338,7 @@ class Confidence:
     def row(self, delta: float) -> dict[str, Any]:
         """A row of the table of confidence."""
         sure = self.best >= _SURE
-        accuracy = None
-        if sure.any():
-            accuracy = round(100 * float(self.right[sure].mean()), 1)
+        accuracy = round(100 * float(self.right[sure].mean()), 1) if sure.any() else None
         covered, size = self.coverage(delta)
         return {
             "calibration error": round(calibration_error(self.best, self.right), 3),

@@ -26,7 +26,6 @@ from iokr.chem.spectra import MassSpectra
 from iokr.chem.structures.fingerprints import Fingerprints
 from iokr.chem.structures.known import KnownMolecules
 from iokr.chem.structures.molecules import rdkit_version, structure_text
-from iokr.data.bits import Bits
 from iokr.data.candidates import CandidateSets
 
 __all__ = [
@@ -113,11 +112,11 @@ def read_spectra(
     return read_spectra_files(spectra, cleaning=cleaning, ion_mode=ion_mode, annotations=annotations)
 
 
-def as_spectra(spectra: Any) -> SpectraFiles:
-    """What `read_spectra` returns, or what it takes."""
+def as_spectra(spectra: Any, **options: Any) -> SpectraFiles:
+    """What `read_spectra` returns, or what it takes; `options` are those of `read_spectra_files`."""
     if isinstance(spectra, SpectraFiles):
         return spectra
-    return read_spectra(spectra)
+    return read_spectra_files(spectra, **options)
 
 
 def run_info(start: float, files: Sequence[Path], seed: int | None = None) -> dict[str, Any]:
@@ -146,11 +145,6 @@ class Structures:
     def __init__(self, kinds: str, cache: Any = None) -> None:
         self.known = KnownMolecules(cache)
         self.fingerprints = Fingerprints(kinds, cache)
-
-    def bits(self, smiles: Sequence[str]) -> Bits:
-        """A fingerprint for each SMILES."""
-        rows: Bits = self.fingerprints.transform(list(smiles))
-        return rows
 
 
 def input_table(what: str, files: SpectraFiles, rejections: Sequence[Rejected]) -> Table:
@@ -195,7 +189,7 @@ class CandidateLists:
     def sets(self, rows: Sequence[int], structures: Structures) -> tuple[CandidateSets, list[list[str]]]:
         """Fingerprints and identities of the candidates of some spectra."""
         lists = [self.lists[i] for i in rows]
-        bits = np.asarray(structures.bits([one.smiles for listed in lists for one in listed]))
+        bits = np.asarray(structures.fingerprints.transform([one.smiles for listed in lists for one in listed]))
         ends = np.cumsum([len(listed) for listed in lists])[:-1]
         return CandidateSets(np.split(bits, ends)), [[one.identity for one in listed] for listed in lists]
 

@@ -17,7 +17,7 @@ from iokr._validation.arguments import check_choice
 from iokr.apps.msms.inputs import CandidateLists, Structures, as_spectra, peaks_of, read_candidate_lists
 from iokr.apps.readers.molecule_files import read_structures
 from iokr.apps.readers.records import Rejected
-from iokr.apps.readers.spectra_files import SpectraFiles, read_spectra_files
+from iokr.apps.readers.spectra_files import SpectraFiles
 from iokr.apps.report import Progress
 from iokr.chem.structures.molecules import Molecule
 from iokr.data.bits import Bits
@@ -115,9 +115,7 @@ class Library:
     @property
     def note(self) -> str:
         """The model as a sentence."""
-        more = ""
-        if self.unlabeled is not None:
-            more = f"; {len(self.unlabeled.spectra)} spectra without structures"
+        more = "" if self.unlabeled is None else f"; {len(self.unlabeled.spectra)} spectra without structures"
         return (
             f"{_METHODS[self.method]}; kernels {self.kernels} ({self.combine}), "
             f"fingerprints {self.structures.fingerprints.kinds}; {_OWN[self.own]}{more}."
@@ -153,9 +151,7 @@ class Library:
         """Σ_t ω_t k_t."""
         if self.combine == "mean":
             return self.parts[0] if len(self.parts) == 1 else Mean(self.parts)
-        terms: list[Any] = [float(w) * part for w, part in zip(weights, self.parts, strict=True) if w > _NO_WEIGHT]
-        combined: Kernel = reduce(add, terms)
-        return combined
+        return reduce(add, [part * float(w) for w, part in zip(weights, self.parts, strict=True) if w > _NO_WEIGHT])
 
     # ----------------------------------------------------------------------------------------------------------- models
 
@@ -213,7 +209,7 @@ def read_library(
             f"The library has {n_molecules} molecules with a usable spectrum; at least two molecules for each fold are "
             f"needed, {2 * max(folds, 1)}."
         )
-    bits = structures.bits([molecule.smiles for molecule in molecules])
+    bits = structures.fingerprints.transform([molecule.smiles for molecule in molecules])
     blocks = files.spectra
     others = None
     if unlabeled is not None:
@@ -234,10 +230,7 @@ def read_library(
 
 def _read_unlabeled(unlabeled: Any, library: SpectraFiles) -> SpectraFiles:
     """Spectra without structures, cleaned as the library is, of its ion mode."""
-    if isinstance(unlabeled, SpectraFiles):
-        found = unlabeled
-    else:
-        found = read_spectra_files(unlabeled, cleaning=library.cleaning, ion_mode=library.ion_mode)
+    found = as_spectra(unlabeled, cleaning=library.cleaning, ion_mode=library.ion_mode)
     if not len(found.spectra):
         raise ValueError(f"`unlabeled`: no usable spectrum among {found.n_read}.")
     if found.ion_mode and library.ion_mode and found.ion_mode != library.ion_mode:

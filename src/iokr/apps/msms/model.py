@@ -114,10 +114,7 @@ class SpectraModel:
         command : str, default=None
             The command line that made the model, for its provenance.
         """
-        provenance = dict(self.provenance)
-        if command is not None:
-            provenance = {"command": command, **provenance}
-        rdkit = rdkit_version()
+        origin = {} if command is None else {"command": command}
         beside = {
             "kind": _KIND,
             "ids": self.ids,
@@ -130,12 +127,12 @@ class SpectraModel:
             "ion_mode": self.ion_mode,
             "fingerprints": self.fingerprints,
             "kernels": self.kernels,
-            "rdkit": rdkit,
+            "rdkit": rdkit_version(),
             "probe": _probe(self.fingerprints),
             "cleaning": {"min_peaks": self.cleaning.min_peaks, "min_intensity": self.cleaning.min_intensity},
             "calibration": dict(self.calibration),
         }
-        save(self.stored(compact=compact), path, provenance=provenance, beside=beside)
+        save(self.stored(compact=compact), path, provenance={**origin, **self.provenance}, beside=beside)
 
 
 def load(path: Any) -> SpectraModel:

@@ -50,8 +50,7 @@ def frame_of(rows: Any, columns: Sequence[str] | None = None) -> pd.DataFrame:
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """The rows of a frame as dictionaries of plain Python values, None for missing cells."""
-    rows: list[dict[str, Any]] = _plain_cells(frame).to_dict("records")
-    return rows
+    return list(_plain_cells(frame).to_dict("records"))
 
 
 def _plain_cells(frame: pd.DataFrame) -> pd.DataFrame:
@@ -77,8 +76,7 @@ def table_file(frame: pd.DataFrame, format: str = "tsv", *, safe: bool = False) 
     cells = _plain_cells(frame).map(_line)
     if safe:
         cells = cells.map(no_formula)
-    text: str = cells.to_csv(sep=_SEPARATORS[format], index=False, lineterminator="\n")
-    return text
+    return str(cells.to_csv(sep=_SEPARATORS[format], index=False, lineterminator="\n"))
 
 
 def write_report(

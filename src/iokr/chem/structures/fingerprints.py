@@ -68,8 +68,7 @@ class Fingerprints(TransformerMixin, Stateful, BaseEstimator):  # type: ignore[m
         width = sum(_SIZES[kind] for kind in kinds)
         if any(kind in _COUNTS for kind in kinds):
             return self._rows(items, texts, kinds, np.dtype(np.uint16), width)
-        packed = self._rows(items, texts, kinds, np.dtype(np.uint8), -(-width // 8))
-        return Bits(packed, width)
+        return Bits(self._rows(items, texts, kinds, np.dtype(np.uint8), -(-width // 8)), width)
 
     def _rows(
         self, items: list[Any], texts: list[str], kinds: tuple[str, ...], dtype: np.dtype[Any], width: int
