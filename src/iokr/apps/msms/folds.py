@@ -117,11 +117,10 @@ def held_out_groups(library: Library, *, group: str, similarity: float = 0.7, se
 GROUPS = {"inchikey14": "molecule", "scaffold": "scaffold", "similarity": "group of similar molecules"}
 _SURE = 0.9  # probability
 
+# the scores of the candidates of each query, by method
 Scores = dict[str, list[NDArray[Any]]]
-"""Scores of the candidates of each query, by method."""
-
+# scores by other methods, of (Gram matrix, training rows, queries, candidates, their identities, own)
 Baselines = Callable[[NDArray[Any], NDArray[Any], NDArray[Any], CandidateSets, list[list[str]], str], Scores]
-"""Scores by other methods, of (Gram matrix, training rows, queries, candidates, their identities, own)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,8 +187,8 @@ def out_of_fold(
         progress(done + number, total, f"fold {number + 1} of {len(numbers)} by {GROUPS[group]}")
         key = f"{group} {number}"
         if key not in checkpoint.parts:
-            part = fold_scores(library, fold, number, methods=methods, baselines=baselines, counted=counted)
-            checkpoint.put(key, part)
+            scores = fold_scores(library, fold, number, methods=methods, baselines=baselines, counted=counted)
+            checkpoint.put(key, scores)
         parts.append(checkpoint.parts[key])
     found = _gathered(parts, library, fold)
     if not len(found.rows):
@@ -217,9 +216,8 @@ def fold_scores(
         place = candidates.index(i, library.identities[i])
         if place is not None and len(candidates.lists[i]) > 1:
             truth[i] = place
-    found: dict[str, Any] = {"truth": list(truth.items()), "scores": {}, "nearest": [], "counted": {}, "likeness": {}}
     if not truth:
-        return found
+        return {"truth": []}
     queries = np.array(list(truth))
     places = list(truth.values())
     K = library.gram(library.weights(train))
@@ -236,15 +234,19 @@ def fold_scores(
             values |= baselines(K, train, queries, sets, identities, own)
         return values
 
-    for method, values in scores(library.own).items():
-        found["scores"][method] = [f.tolist() for f in values]
-        found["likeness"][method] = _likeness(sets, values, places)
-    if counted and library.own != "count":
-        for method, values in scores("count").items():
-            found["counted"][method] = [mean_rank(f, t) for f, t in zip(values, places, strict=True)]
+    found = scores(library.own)
+    with_own = scores("count") if counted and library.own != "count" else {}
     similar = np.asarray(Tanimoto()(library.bits[queries], library.bits[train]))
-    found["nearest"] = similar.max(axis=1).tolist()
-    return found
+    return {
+        "truth": list(truth.items()),
+        "scores": {method: [f.tolist() for f in values] for method, values in found.items()},
+        "nearest": similar.max(axis=1).tolist(),
+        "counted": {
+            method: [mean_rank(f, t) for f, t in zip(values, places, strict=True)]
+            for method, values in with_own.items()
+        },
+        "likeness": {method: _likeness(sets, values, places) for method, values in found.items()},
+    }
 
 
 def _likeness(candidates: CandidateSets, scores: Sequence[NDArray[Any]], truth: Sequence[int]) -> list[float]:

@@ -272,29 +272,29 @@ def _matches(
 ) -> list[Candidate]:
     """The molecules of the formula of spectrum i, or of the mass of its precursor."""
     metadata = files.spectra.metadata[i]
-    formula = metadata.get("formula")
-    name = str(metadata.get("adduct") or adduct or "")
-    ion = parse_adduct(name)
-    found: Iterable[Any] = ()
-    reason = detail = ""
-    if match == "formula" and not formula:
-        reason = "no formula"
-        detail = "without a formula, candidates can be matched by mass"
-    elif match == "formula":
-        try:
-            found = table.of_formula(str(formula))
-        except ValueError as error:
-            reason = "bad formula"
-            detail = str(error)
-    elif ion is None:
-        reason = f"unknown adduct {name!r}" if name else "no adduct"
-        detail = "" if name else "a default adduct can be given"
-    elif np.isnan(files.spectra.precursor_mz[i]):
-        reason = "no precursor"
-    else:
-        found = table.near(ion.mass(float(files.spectra.precursor_mz[i])), ppm)
-    if reason:
+
+    def rejected(reason: str, detail: str = "") -> list[Candidate]:
         rejections.append(_rejected_query(files, i, reason, detail))
+        return []
+
+    if match == "formula":
+        if not metadata.get("formula"):
+            return rejected("no formula", "without a formula, candidates can be matched by mass")
+        try:
+            found = table.of_formula(str(metadata["formula"]))
+        except ValueError as error:
+            return rejected("bad formula", str(error))
+    else:
+        name = str(metadata.get("adduct") or adduct or "")
+        ion = parse_adduct(name)
+        mz = float(files.spectra.precursor_mz[i])
+        if not name:
+            return rejected("no adduct", "a default adduct can be given")
+        if ion is None:
+            return rejected(f"unknown adduct {name!r}")
+        if np.isnan(mz):
+            return rejected("no precursor")
+        found = table.near(ion.mass(mz), ppm)
     return [table.candidates[int(k)] for k in found]
 
 

@@ -29,16 +29,13 @@ class KnownMolecules:
     --------
     >>> from iokr.chem.structures.known import KnownMolecules
     >>> known = KnownMolecules()
-    >>> known["OCC"].formula, "open ring" in known, known["C1CC"]
-    ('C2H6O', False, "'C1CC' is not a molecule: SMILES Parse Error: unclosed ring for input: 'C1CC'")
+    >>> known["OCC"].formula, known["C1CC"]
+    ('C2H6O', "'C1CC' is not a molecule: SMILES Parse Error: unclosed ring for input: 'C1CC'")
     """
 
     def __init__(self, cache: Any = None) -> None:
         self._cache = Cache(cache, "structures", _COLUMNS)
         self._molecules: dict[str, Molecule | str] = {}
-
-    def __contains__(self, text: object) -> bool:
-        return text in self._molecules
 
     def __getitem__(self, text: str) -> Molecule | str:
         """The molecule, or the reason why the text is not one."""
