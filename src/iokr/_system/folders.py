@@ -220,10 +220,8 @@ class ResultFolder:
 
 def _carry(old: Path, new: Path, written: Collection[str] = ()) -> set[str]:
     """Hard links, or copies, in `new` of everything in `old` except `written`; return the names."""
-    kept = set()
-    for entry in os.scandir(old):
-        if entry.name in written:
-            continue
+    kept = [entry for entry in os.scandir(old) if entry.name not in written]
+    for entry in kept:
         target = new / entry.name
         if entry.is_dir(follow_symlinks=False):
             target.mkdir()
@@ -232,8 +230,7 @@ def _carry(old: Path, new: Path, written: Collection[str] = ()) -> set[str]:
             sync_folder(target)
         else:
             _link(Path(entry.path), target)
-        kept.add(entry.name)
-    return kept
+    return {entry.name for entry in kept}
 
 
 def _link(file: Path, target: Path) -> None:

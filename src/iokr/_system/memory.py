@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from traceback import clear_frames
 from typing import Any
@@ -40,12 +40,10 @@ def human_bytes(n: float) -> str:
 
 
 def _machine_memory() -> int | None:
-    try:
+    with suppress(OSError):
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
-    except OSError:
-        pass
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
@@ -55,12 +53,10 @@ def _machine_memory() -> int | None:
 def container_limit() -> int | None:
     """Free bytes of the container, or None without a limit."""
     for limit, usage in _CGROUPS:
-        try:
+        with suppress(OSError, ValueError):
             allowed = Path(limit).read_text().strip()
             if allowed != "max" and int(allowed) < 1 << 60:
                 return max(int(allowed) - int(Path(usage).read_text()), 0)
-        except (OSError, ValueError):
-            continue
     return None
 
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from iokr._validation.arguments import check_integer, check_number
 from iokr.datasets.edges import adjacency_of
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 __all__ = ["CommunityNetwork", "make_communities"]
 

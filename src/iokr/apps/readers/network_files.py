@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from iokr._system.text import printable
 from iokr.apps.readers.edge_files import read_edges
@@ -20,9 +21,6 @@ from iokr.apps.readers.node_files import Nodes, Rejection, read_kernels, rejecte
 from iokr.apps.readers.tables import read_table
 from iokr.apps.readers.views import read_views
 from iokr.datasets.edges import adjacency_of
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 __all__ = ["NetworkFiles", "alike", "links_between", "read_network"]
 

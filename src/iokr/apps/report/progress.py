@@ -24,12 +24,12 @@ def stage(progress: Progress, name: str, start: float, end: float) -> Progress:
     Examples
     --------
     >>> from iokr.apps.report.progress import stage
-    >>> fitting = stage(lambda *told: print(*told), "fitting", 0.5, 1.0)
+    >>> fitting = stage(print, "fitting", 0.5, 1.0)
     >>> fitting(1, 2, "fold 1")
     75 100 fitting: fold 1
     """
 
-    def told(done: int, total: int, what: str) -> None:
+    def stage_progress(done: int, total: int, what: str) -> None:
         progress(round(100 * (start + (end - start) * done / total)), 100, f"{name}: {what}" if what else name)
 
-    return told
+    return stage_progress
