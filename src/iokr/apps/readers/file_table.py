@@ -211,9 +211,7 @@ def _with_decimal_points(texts: Texts, decimal: str, table: FileTable) -> tuple[
 def _are_decimals(cells: Sequence[str]) -> bool:
     """Whether the commas in all of these cells certainly separate decimals: one could not separate thousands."""
     matches = [_COMMA.fullmatch(cell) for cell in cells]
-    if not all(matches):
-        return False
-    return any(match and (len(match[2]) != 3 or match[1] in ("", "0")) for match in matches)
+    return all(matches) and any(match and (len(match[2]) != 3 or match[1] in ("", "0")) for match in matches)
 
 
 def _ungrouped(cell: str, group: str, mark: str) -> str:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-__all__ = ["DECIMALS", "Layout", "find_column"]
+__all__ = ["Layout", "find_column"]
 
-DECIMALS = ("auto", "point", "comma")
 _LISTED = 8  # names of columns in a message
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from iokr.apps.readers.file_table import is_number
-from iokr.apps.readers.records import TextFile
+from iokr.apps.readers.records import TextFile, first_of
 
 __all__ = ["RawSpectrum", "metadata_name", "read_mgf", "read_msp"]
 
@@ -68,10 +68,7 @@ class RawSpectrum:
     def name(self, number: int) -> str:
         """The id: the title, or the id of spectrum, feature or scan, or the name, or the number in the file."""
         ids = self.metadata.pop("ids", {})
-        for key in _IDS:
-            if key in ids:
-                return str(ids[key])
-        return str(self.metadata.get("name") or number)
+        return str(first_of(ids, _IDS, self.metadata.get("name") or number))
 
     def set_peaks(self, mz: list[float], intensity: list[float]) -> None:
         """Store all peaks."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import starmap
@@ -223,18 +224,14 @@ def _records(source: Any, rejections: list[Rejected]) -> Iterator[RawSpectrum]:
 
 def _common_ion_mode(spectra: Sequence[MassSpectrum], sources: Sequence[Any]) -> str | None:
     """The ion mode of all spectra; ValueError when there are two."""
-    modes = [spectrum.metadata.get("ion_mode") for spectrum in spectra]
-    positive = modes.count("positive")
-    negative = modes.count("negative")
-    if positive and negative:
+    modes = Counter(spectrum.metadata["ion_mode"] for spectrum in spectra if "ion_mode" in spectrum.metadata)
+    if len(modes) > 1:
         where = name_of(sources[0]) if len(sources) == 1 else f"the {len(sources)} files"
         raise ValueError(
-            f"{where}: positive and negative ion mode ({positive} and {negative} spectra); a model takes one mode, "
-            'select it with `ion_mode="positive"` or `ion_mode="negative"`.'
+            f"{where}: positive and negative ion mode ({modes['positive']} and {modes['negative']} spectra); a model "
+            'takes one mode, select it with `ion_mode="positive"` or `ion_mode="negative"`.'
         )
-    if positive:
-        return "positive"
-    return "negative" if negative else None
+    return next(iter(modes), None)
 
 
 # --------------------------------------------------------------------------------------------------------- one spectrum
@@ -345,11 +342,8 @@ def _table_record(line: int, row: dict[str, Any]) -> RawSpectrum:
 
 
 def _pop_first(row: dict[str, Any], names: Sequence[str]) -> Any:
-    """Remove and return the first of these entries; None where there is none."""
-    for name in names:
-        if name in row:
-            return row.pop(name)
-    return None
+    """Remove and return the first of these entries that the row has; None without any."""
+    return next((row.pop(name) for name in names if name in row), None)
 
 
 def _numbers(cell: Any) -> list[float]:

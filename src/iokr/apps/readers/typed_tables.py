@@ -177,16 +177,18 @@ def read_frame(path: Path, part: str | None) -> Cells:
 
 def _cells_of_frame(frame: pd.DataFrame, name: str, *, numbered: bool = False) -> Cells:
     """The rows of a frame: columns of numbers as they are, all others as text; the index is not read."""
-    columns: dict[int, Any] = {}
-    for j, kind in enumerate(frame.dtypes):
-        column = frame.iloc[:, j]
-        if not pd.api.types.is_numeric_dtype(kind):
-            cells = column.astype(object).where(column.notna(), None)
-            column = pd.Series([id_text(cell) for cell in cells], index=frame.index, dtype=object)
-        columns[j] = column
+    columns = {j: _numbers_or_text(frame.iloc[:, j]) for j in range(frame.shape[1])}
     header = [str(column) for column in frame.columns]
     typed = pd.DataFrame(columns, index=frame.index)
     return Cells(name, typed, np.arange(1, len(frame) + 1), header=header, numbered=numbered)
+
+
+def _numbers_or_text(column: pd.Series[Any]) -> pd.Series[Any]:
+    """A column of numbers as it is, any other as text."""
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        return column
+    cells = column.astype(object).where(column.notna(), None)
+    return pd.Series([id_text(cell) for cell in cells], index=column.index, dtype=object)
 
 
 def _read_arrow(path: Path) -> pd.DataFrame:
