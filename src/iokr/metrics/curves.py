@@ -37,7 +37,4 @@ class Curves:
     @classmethod
     def mean(cls, curves: Iterable[Curves]) -> Curves:
         """The mean at each point of the grid."""
-        curves = list(curves)
-        roc = np.mean([c.roc for c in curves], axis=0)
-        precision = np.mean([c.precision for c in curves], axis=0)
-        return cls(roc, precision)
+        return cls(*np.mean([(c.roc, c.precision) for c in curves], axis=0))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from iokr._validation.arguments import check_number
 from iokr.data.graphs import Graph, graphs
-from iokr.data.objects import error_context
-from iokr.metrics.outputs import check_compared
+from iokr.metrics.outputs import compared_pairs
 
 __all__ = ["GraphEditDistance", "graph_edit_distance", "isomorphic_accuracy"]
 
@@ -99,14 +99,10 @@ class _Matrix(NamedTuple):
 
 
 def _pairs(y_true: Any, y_pred: Any, label: str, edge_label: str | None) -> list[tuple[_Matrix, _Matrix]]:
-    check_compared(y_true, y_pred)
     labels: dict[Hashable, int] = {}
     links: dict[Hashable, int] = {}
-    sides = []
-    for name, given in (("y_true", y_true), ("y_pred", y_pred)):
-        with error_context(name):
-            sides.append([_matrix(g, labels, links) for g in graphs(given, label, edge_label)])
-    return list(zip(*sides, strict=True))
+    pairs = compared_pairs(y_true, y_pred, partial(graphs, label=label, edge_label=edge_label))
+    return [(_matrix(a, labels, links), _matrix(b, labels, links)) for a, b in pairs]
 
 
 def _matrix(g: Graph, labels: dict[Hashable, int], links: dict[Hashable, int]) -> _Matrix:
@@ -185,17 +181,16 @@ class _Edits:
         self.complete = True
         total = sum(entry > 0 for E in (self.A, self.B) for row in E for entry in row) // 2
         self.best = self.n + self.m + total
-        self.edges_left = [self._edges_after(i) for i in range(self.n + 1)]
+        self.edges_left = [  # edges of a with an undecided end after i nodes
+            sum(self.A[u][v] > 0 for u in range(self.n) for v in range(max(u + 1, i), self.n))
+            for i in range(self.n + 1)
+        ]
 
     def solve(self) -> tuple[float, float]:
         """(fewest edits found, lower bound)."""
         lower = self._ahead(0, [], list(range(self.m)))
         self._map(0, [], list(range(self.m)), 0)
         return float(self.best), float(self.best if self.complete else lower)
-
-    def _edges_after(self, i: int) -> int:
-        """The number of edges of a with an undecided end after i nodes."""
-        return sum(self.A[u][v] > 0 for u in range(self.n) for v in range(max(u + 1, i), self.n))
 
     def _ahead(self, i: int, images: list[int], free: list[int]) -> int:
         """A lower bound of the edits for nodes i, i + 1, …"""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,12 @@ import numpy as np
 from iokr._array import is_array, is_sparse, unwarned
 from iokr._validation.arguments import check_integer, check_number, check_numbers, check_same_length
 from iokr.data.frames import EXACT, check_frame, frame_of
-from iokr.data.objects import as_array, equal_entries, is_numeric, keys
+from iokr.data.objects import as_array, equal_entries, error_context, is_numeric, keys
 
 __all__ = [
     "check_compared",
     "check_finite",
+    "compared_pairs",
     "f1_samples",
     "hamming",
     "mean_rank",
@@ -131,6 +133,16 @@ def check_compared(y_true: Any, y_pred: Any) -> int:
     """The same number of outputs and predictions, and in frames the same columns."""
     check_frame(frame_of(y_true), y_pred, "y_pred", "y_true")
     return check_same_length(y_true, y_pred, "y_true", "y_pred")
+
+
+def compared_pairs(y_true: Any, y_pred: Any, read: Callable[[Any], Iterable[Any]]) -> list[tuple[Any, Any]]:
+    """(y_i, ŷ_i), each side as `read` returns its objects; errors give the side and the number of the object."""
+    check_compared(y_true, y_pred)
+    sides = []
+    for name, y in (("y_true", y_true), ("y_pred", y_pred)):
+        with error_context(name):
+            sides.append(list(read(y)))
+    return list(zip(*sides, strict=True))
 
 
 def _ranks(ranks: Any) -> np.ndarray:

@@ -71,19 +71,19 @@ def decoded_scorer(
         metric = _NAMES[check_choice(metric, "metric", tuple(_NAMES))]
     if not callable(metric):
         raise TypeError(f"`metric` must be a name or a function of y and ŷ, got {metric!r:.60}.")
-    sign = _SIGNS.get(metric)
-    if greater_is_better is None and sign is None:
+    known = _SIGNS.get(metric)
+    if greater_is_better is not None:
+        sign = 1 if check_choice(greater_is_better, "greater_is_better", (True, False)) else -1
+        if known not in (None, sign):
+            raise ValueError(f"`greater_is_better` must be {known == 1} for {_name(metric)}, got {greater_is_better}.")
+    elif known is not None:
+        sign = known
+    else:
         raise ValueError(
             f"`greater_is_better` must be True or False for the metric {_name(metric)}, which is not a known one."
         )
-    if greater_is_better is not None:
-        greater = bool(check_choice(greater_is_better, "greater_is_better", (True, False)))
-        if sign not in (None, 1 if greater else -1):
-            raise ValueError(f"`greater_is_better` must be {sign == 1} for {_name(metric)}, got {greater_is_better}.")
-        sign = 1 if greater else -1
     if candidates is not None:
         n_objects(candidates, "candidates")
-    assert sign is not None
     return DecodedScorer(metric, sign, candidates, options)
 
 

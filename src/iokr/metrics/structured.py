@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from iokr._validation.arguments import check_number, check_same_length
+from iokr._validation.arguments import check_number
 from iokr.data.edits import coded, edit_matrix, hashable_sequences
 from iokr.data.objects import as_objects, error_context, key
 from iokr.data.tree_edits import coded_trees, tree_edit_matrix
@@ -15,7 +16,7 @@ from iokr.data.trees import keyed_trees
 from iokr.decoders.fgw import canonical, fgw_distance, soft_graph
 from iokr.kernels.structured.rankings import check_rankings
 from iokr.kernels.structured.sequences import sequences_of
-from iokr.metrics.outputs import check_compared
+from iokr.metrics.outputs import check_compared, compared_pairs
 
 __all__ = ["character_accuracy", "edit_distance", "fgw", "kendall_tau", "tree_edit_distance"]
 
@@ -64,16 +65,9 @@ def edit_distance(y_true: Any, y_pred: Any) -> float:
     >>> edit_distance(["kitten", "cat"], ["sitting", "cat"])
     1.5
     """
-    check_compared(y_true, y_pred)
-    pairs = zip(_sequences(y_true, "y_true"), _sequences(y_pred, "y_pred"), strict=True)
+    pairs = compared_pairs(y_true, y_pred, hashable_sequences)
     codes: dict[Hashable, int] = {}
     return float(np.mean([edit_matrix(coded([y], codes), coded([z], codes))[0, 0] for y, z in pairs]))
-
-
-def _sequences(y: Any, name: str) -> list[Sequence[Hashable]]:
-    """Strings, or lists of entries; an object that is not a sequence is reported by its index."""
-    with error_context(name):
-        return hashable_sequences(y)
 
 
 def character_accuracy(y_true: Any, y_pred: Any) -> float:
@@ -92,7 +86,7 @@ def character_accuracy(y_true: Any, y_pred: Any) -> float:
     check_compared(y_true, y_pred)
     with error_context("y_true"):
         sequences_of(y_true)  # rejects empty ones
-    pairs = list(zip(_sequences(y_true, "y_true"), _sequences(y_pred, "y_pred"), strict=True))
+    pairs = compared_pairs(y_true, y_pred, hashable_sequences)
     right = sum(a == b for y, z in pairs for a, b in zip(y, z, strict=False))
     return float(right / sum(len(y) for y, _ in pairs))
 
@@ -131,16 +125,16 @@ def fgw(
     >>> fgw([(edge, "CO")], [(edge, "OC")]), fgw([(edge, "CO")], [(edge, "CC")])  # doctest: +SKIP
     (0.0, 0.5)
     """
-    check_compared(y_true, y_pred)
     if not 0 <= check_number(alpha, "alpha") <= 1:
         raise ValueError(f"`alpha` must lie between 0 and 1, got {alpha!r}.")
     columns = None if labels is None else [key(label) for label in as_objects(labels)]
-    sides = []
-    for name, graphs in (("y_true", y_true), ("y_pred", y_pred)):
-        with error_context(name):
-            sides.append([canonical(soft_graph(y, number=i)) for i, y in enumerate(as_objects(graphs))])
     kinds = None if edge_labels is None else [key(label) for label in as_objects(edge_labels)]
-    return float(np.mean([fgw_distance(a, b, alpha, columns, kinds) for a, b in zip(*sides, strict=True)]))
+    pairs = compared_pairs(y_true, y_pred, _soft_graphs)
+    return float(np.mean([fgw_distance(a, b, alpha, columns, kinds) for a, b in pairs]))
+
+
+def _soft_graphs(graphs: Any) -> list[Any]:
+    return [canonical(soft_graph(graph, number=i)) for i, graph in enumerate(as_objects(graphs))]
 
 
 def tree_edit_distance(y_true: Any, y_pred: Any, *, label: str = "label") -> float:
@@ -167,11 +161,7 @@ def tree_edit_distance(y_true: Any, y_pred: Any, *, label: str = "label") -> flo
     Zhang and Shasha, "Simple fast algorithms for the editing distance between trees and related problems", SIAM
     Journal on Computing, 1989.
     """
-    check_same_length(y_true, y_pred, "y_true", "y_pred")
-    sides = []
-    for name, trees in (("y_true", y_true), ("y_pred", y_pred)):
-        with error_context(name):
-            sides.append(keyed_trees(trees, label))
+    pairs = compared_pairs(y_true, y_pred, partial(keyed_trees, label=label))
     codes: dict[Hashable, int] = {}
-    coded = ([coded_trees([t], codes) for t in side] for side in sides)
-    return float(np.mean([tree_edit_matrix(y, z)[0, 0] for y, z in zip(*coded, strict=True)]))
+    edits = [tree_edit_matrix(coded_trees([y], codes), coded_trees([z], codes))[0, 0] for y, z in pairs]
+    return float(np.mean(edits))

@@ -104,9 +104,8 @@ class CoverageDisplay:
         ax = axis(ax, (4.4, 4.0))
         low = min(self.levels.min(), self.coverage.min()) - 0.03
         ax.plot([low, 1], [low, 1], color=MUTED, linewidth=1, zorder=1)
-        shown = {"color": OURS, "marker": "o", "markersize": 4, "linewidth": 1.6, **style}
-        label = {} if self.name is None else {"label": self.name}
-        (self.line_,) = ax.plot(self.levels, self.coverage, **shown, **label)
+        shown = {"color": OURS, "marker": "o", "markersize": 4, "linewidth": 1.6, "label": self.name, **style}
+        (self.line_,) = ax.plot(self.levels, self.coverage, **shown)
         ax.fill_between(self.levels, *self.interval(), color=shown["color"], alpha=0.15, linewidth=0)
         ax.set(xlabel="requested coverage", ylabel="measured coverage", xlim=(low, 1.01), ylim=(low, 1.01))
         return finish(self, ax, self.name)  # type: ignore[no-any-return]

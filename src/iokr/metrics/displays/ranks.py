@@ -91,8 +91,7 @@ class RankDisplay:
         last = float(finite.max()) if len(finite) else 1.0
         k = np.arange(1, max(int(last), 2) + 1) if last <= _EACH else np.unique(np.r_[1.0, finite])
         fraction = np.searchsorted(np.sort(self.ranks), k, side="right") / len(self.ranks)
-        label = {} if self.name is None else {"label": self.name}
-        (self.line_,) = ax.step(k, 100 * fraction, where="post", **{"linewidth": 1.8, **label, **style})
+        (self.line_,) = ax.step(k, 100 * fraction, where="post", **{"linewidth": 1.8, "label": self.name, **style})
         ax.set(xlabel="rank k", ylabel="truth among the first k (%)")
         ax.set_ylim(0, 103)
         if last > _LONG:
