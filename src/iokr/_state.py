@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
-__all__ = ["Stateful", "made_from", "state_of", "stored_names"]
+__all__ = ["Stateful", "arguments", "made_from", "state_of", "stored_names"]
 
 _NOT_OURS = ("_skl_", "_sklearn")  # what scikit-learn keeps on an estimator
 
@@ -72,7 +72,7 @@ def made_from(cls: Any, state: Mapping[str, Any]) -> Any:
     if issubclass(cls, tuple):
         return cls(**attributes)
     if issubclass(cls, BaseEstimator) or is_dataclass(cls):
-        for name in _arguments(cls):
+        for name in arguments(cls):
             if name not in attributes:
                 attributes[name] = _default(cls, name)
     made = cls.__new__(cls)
@@ -99,7 +99,7 @@ class _Names:
 
 
 @cache
-def _arguments(cls: Any) -> Mapping[str, inspect.Parameter]:
+def arguments(cls: Any) -> Mapping[str, inspect.Parameter]:
     """The arguments of a class."""
     parameters = dict(inspect.signature(cls.__init__).parameters)
     del parameters["self"]
@@ -111,7 +111,7 @@ def _default(cls: Any, argument: str) -> Any:
     field = getattr(cls, "__dataclass_fields__", {}).get(argument)
     if field is not None and field.default_factory is not MISSING:
         return field.default_factory()
-    default = _arguments(cls)[argument].default
+    default = arguments(cls)[argument].default
     if default is inspect.Parameter.empty:
         raise ValueError(f"{cls.__qualname__} needs {argument!r}")
     return default
@@ -121,7 +121,7 @@ def _is_public(cls: Any, name: str) -> bool:
     """Whether a name is that of a parameter or of a fitted value, which files have too."""
     if not issubclass(cls, Stateful):
         return False
-    return name in _arguments(cls) or (name.isidentifier() and name.endswith("_") and not name.startswith("_"))
+    return name in arguments(cls) or (name.isidentifier() and name.endswith("_") and not name.startswith("_"))
 
 
 def _attributes(value: Any) -> dict[str, Any]:

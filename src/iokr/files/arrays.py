@@ -15,6 +15,7 @@ from iokr.files.container import DTYPES
 __all__ = ["ArrayReader", "ArrayWriter", "check_dtype"]
 
 _PLAIN = frozenset(DTYPES.values())
+_CHARACTERS = {"U": np.dtype("<u4"), "S": np.dtype("|u1")}  # a text is a row of these
 _DTYPE = re.compile(r"[<|]([biu][1248]|f[248]|c8|c16|[US]\d{1,6}|[mM]8(\[\d{0,6}[a-zA-Zμ]{1,2}\])?)")
 
 
@@ -29,9 +30,7 @@ class ArrayWriter:
     """Collects arrays; `finish` says how each is found in the tensors of the file."""
 
     def __init__(self) -> None:
-        self._hosts: list[np.ndarray] = []
-        self._names: list[str] = []
-        self._homes: list[tuple[str, str] | None] = []
+        self._kept: list[tuple[np.ndarray, str, dict[str, str]]] = []  # with their names, library and device
         self._known: dict[Any, int] = {}
         self._alive: list[Any] = []  # so that no address is given twice
         self._used: dict[str, int] = {}
@@ -49,13 +48,12 @@ class ArrayWriter:
         address = host.__array_interface__["data"][0] if host.size else 0
         key = (address, host.shape, host.strides, host.dtype.str, home)
         self._alive.append((array, host))
-        if key not in self._known:
-            self._known[key] = len(self._hosts)
-            self._hosts.append(host)
-            self._names.append(self._unique(name))
-            self._homes.append(home)
-        self._known[id(array)] = self._known[key]
-        return self._known[key]
+        number = self._known.setdefault(key, len(self._kept))
+        if number == len(self._kept):
+            where = {} if home is None else {"library": home[0], "device": home[1]}
+            self._kept.append((host, self._unique(name), where))
+        self._known[id(array)] = number
+        return number
 
     def _unique(self, name: str) -> str:
         count = self._used[name] = self._used.get(name, -1) + 1
@@ -64,59 +62,55 @@ class ArrayWriter:
     def finish(self) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
         """(entries, tensors): an entry for every number, and C-contiguous arrays by name."""
         tensors: dict[str, np.ndarray] = {}
-        base = self._bases()
-        entries = [
-            self._store(i, tensors) if base[i] is None else self._view(i, base[i]) for i in range(len(self._hosts))
-        ]
+        entries = []
+        for (array, name, where), base in zip(self._kept, self._bases(), strict=True):
+            entry = _store(array, name, tensors) if base is None else self._view(array, base)
+            entries.append({**entry, **where})
         return entries, tensors
 
     def _bases(self) -> list[int | None]:
         """For every array the one in whose memory it lies, None where it is stored itself."""
-        base: list[int | None] = [None] * len(self._hosts)
-        spans = {i: byte_bounds(a) for i, a in enumerate(self._hosts) if a.size and a.dtype.str in _PLAIN}
+        hosts = [host for host, _, _ in self._kept]
+        base: list[int | None] = [None] * len(hosts)
+        spans = {i: byte_bounds(a) for i, a in enumerate(hosts) if a.size and a.dtype.str in _PLAIN}
         outer, end = None, -1
-        for i in sorted(spans, key=lambda i: (spans[i][0], -spans[i][1], not _is_block(self._hosts[i]))):
+        for i in sorted(spans, key=lambda i: (spans[i][0], -spans[i][1], not _is_block(hosts[i]))):
             if outer is not None and spans[i][1] <= end:
                 base[i] = outer
-            elif _is_block(self._hosts[i]):
+            elif _is_block(hosts[i]):
                 outer, end = i, spans[i][1]
         return base
 
-    def _view(self, i: int, base: Any) -> dict[str, Any]:
-        array, outer = self._hosts[i], self._hosts[base]
-        offset = array.__array_interface__["data"][0] - byte_bounds(outer)[0]
+    def _view(self, array: np.ndarray, base: int) -> dict[str, Any]:
+        offset = array.__array_interface__["data"][0] - byte_bounds(self._kept[base][0])[0]
         entry = {"view": base, "offset": offset, "shape": list(array.shape), "strides": list(array.strides)}
-        return {**entry, "dtype": array.dtype.str, **self._home(i)}
+        return {**entry, "dtype": array.dtype.str}
 
-    def _home(self, i: int) -> dict[str, Any]:
-        home = self._homes[i]
-        return {} if home is None else {"library": home[0], "device": home[1]}
 
-    def _store(self, i: int, tensors: dict[str, np.ndarray]) -> dict[str, Any]:
-        array, name = self._hosts[i], self._names[i]
-        order = _order(array)
-        ordered = array.transpose(order)
-        stored = np.ascontiguousarray(ordered).reshape(ordered.shape)  # a number stays one
-        entry: dict[str, Any] = {}
-        if order != tuple(range(array.ndim)):
-            entry["order"] = list(order)
-        if ordered.ndim and ordered.shape[-1] > 1 and ordered.strides[-1] != array.itemsize:
-            entry["gap"] = True
-        if array.dtype.str not in _PLAIN:
-            entry["dtype"] = array.dtype.str
-        entry.update(self._home(i))
-        if array.dtype.kind == "c":
-            for part in ("real", "imag"):
-                tensors[f"{name}.{part}"] = np.ascontiguousarray(getattr(stored, part)).reshape(stored.shape)
-            return {"real": f"{name}.real", "imag": f"{name}.imag", **entry}
-        if array.dtype.kind in "US":  # a text is a row of characters
-            width = array.dtype.itemsize // (4 if array.dtype.kind == "U" else 1)
-            stored = np.frombuffer(stored.tobytes(), "<u4" if array.dtype.kind == "U" else "|u1")
-            stored = stored.reshape(*ordered.shape, width)
-        elif array.dtype.kind in "mM":
-            stored = stored.view("<i8")
-        tensors[name] = stored
-        return {"tensor": name, **entry}
+def _store(array: np.ndarray, name: str, tensors: dict[str, np.ndarray]) -> dict[str, Any]:
+    """The entry of an array that is put into `tensors`."""
+    order = _order(array)
+    ordered = array.transpose(order)
+    stored = np.ascontiguousarray(ordered).reshape(ordered.shape)  # a number stays one
+    kind = array.dtype.kind
+    entry: dict[str, Any] = {}
+    if order != tuple(range(array.ndim)):
+        entry["order"] = list(order)
+    if ordered.ndim and ordered.shape[-1] > 1 and ordered.strides[-1] != array.itemsize:
+        entry["gap"] = True
+    if array.dtype.str not in _PLAIN:
+        entry["dtype"] = array.dtype.str
+    if kind == "c":
+        for part in ("real", "imag"):
+            tensors[f"{name}.{part}"] = np.ascontiguousarray(getattr(stored, part)).reshape(stored.shape)
+        return {"real": f"{name}.real", "imag": f"{name}.imag", **entry}
+    if kind in _CHARACTERS:
+        width = array.dtype.itemsize // _CHARACTERS[kind].itemsize
+        stored = np.frombuffer(stored.tobytes(), _CHARACTERS[kind]).reshape(*ordered.shape, width)
+    elif kind in "mM":
+        stored = stored.view("<i8")
+    tensors[name] = stored
+    return {"tensor": name, **entry}
 
 
 def _order(array: np.ndarray) -> tuple[int, ...]:
@@ -172,11 +166,11 @@ class ArrayReader:
         return stored if order is None else stored.transpose(np.argsort(order))
 
     def _viewed(self, entry: Mapping[str, Any]) -> np.ndarray:
-        base = self._entries[entry["view"]] if type(entry["view"]) is int and entry["view"] >= 0 else {}
-        if "tensor" not in base:
+        base = entry["view"]
+        if type(base) is not int or base < 0 or "tensor" not in self._entries[base]:
             raise ValueError("a view looks into nothing")
         dtype = check_dtype(entry["dtype"])
-        memory = self._tensors(base["tensor"]).reshape(-1).view(np.uint8)
+        memory = self._tensors(self._entries[base]["tensor"]).reshape(-1).view(np.uint8)
         shape, strides, offset = tuple(entry["shape"]), tuple(entry["strides"]), entry["offset"]
         if dtype.str not in _PLAIN or len(strides) != len(shape) or not all(type(n) is int for n in (*shape, *strides)):
             raise ValueError("a view is malformed")
@@ -188,8 +182,10 @@ class ArrayReader:
         return np.lib.stride_tricks.as_strided(start, shape, strides, writeable=memory.flags.writeable)
 
     def _stored(self, entry: Mapping[str, Any]) -> np.ndarray:
-        dtype = check_dtype(entry["dtype"]) if "dtype" in entry else None
-        if dtype is not None and dtype.kind == "c":
+        if "dtype" not in entry:
+            return self._tensors(entry["tensor"])
+        dtype = check_dtype(entry["dtype"])
+        if dtype.kind == "c":
             real, imag = (self._tensors(entry[part]) for part in ("real", "imag"))
             if real.shape != imag.shape or real.dtype.itemsize * 2 != dtype.itemsize:
                 raise ValueError("the parts of a complex array differ")
@@ -197,13 +193,13 @@ class ArrayReader:
             whole.real, whole.imag = real, imag
             return whole
         stored = self._tensors(entry["tensor"])
-        if dtype is None or dtype == stored.dtype:
+        if dtype == stored.dtype:
             return stored
-        if dtype.kind in "US":
-            count = dtype.itemsize // (4 if dtype.kind == "U" else 1)
-            if stored.dtype.str != ("<u4" if dtype.kind == "U" else "|u1") or stored.shape[-1:] != (count,):
+        if dtype.kind in _CHARACTERS:
+            character = _CHARACTERS[dtype.kind]
+            if stored.dtype != character or stored.shape[-1:] != (dtype.itemsize // character.itemsize,):
                 raise ValueError("an array of texts is malformed")
-            if dtype.kind == "U" and stored.size and int(stored.max()) > 0x10FFFF:
+            if int(stored.max(initial=0)) > 0x10FFFF:
                 raise ValueError("an array of texts has characters that do not exist")
             return np.frombuffer(stored.tobytes(), dtype).reshape(stored.shape[:-1]).copy()
         if dtype.kind in "mM" and stored.dtype.str == "<i8":

@@ -114,16 +114,12 @@ def _hashed(data: memoryview, pool: ThreadPoolExecutor, move: Callable[[memoryvi
     if len(data) <= _SMALL:
         move(data)
         return sha256(data).hexdigest()
-    digest, waiting = sha256(), None
+    digest = sha256()
     for start in range(0, len(data), _CHUNK):
         part = data[start : start + _CHUNK]
         move(part)
-        if waiting is not None:
-            waiting.result()
-        waiting = pool.submit(digest.update, part)
-    if waiting is not None:
-        waiting.result()
-    return digest.hexdigest()
+        pool.submit(digest.update, part)  # one thread, so that the parts are hashed in their order
+    return pool.submit(digest.hexdigest).result()
 
 
 class Container:
@@ -144,22 +140,19 @@ class Container:
                 f"its first eight bytes ask for a header of {length} bytes, but {self.size - 8} follow "
                 f"and at most {_LARGEST_HEADER} are read: it is truncated, damaged or of another format"
             )
-        header = self._parse(self._file.read(length))
-        metadata = header.pop("__metadata__", {})
-        if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
-            raise self.bad("its metadata are not strings")
-        tensors = {name: self._tensor(name, entry) for name, entry in header.items()}
-        self._check_places(tensors, self.size - 8 - length)
-        return tensors, metadata, 8 + length
-
-    def _parse(self, raw: bytes) -> dict[str, Any]:
+        raw = self._file.read(length)
         try:
             if raw[:1] != b"{":
                 raise ValueError("no object")
             header = json.loads(raw.decode("utf-8", "surrogatepass"))
         except (ValueError, RecursionError) as error:
             raise self.bad(f"its header is not a JSON object ({error})") from None
-        return dict(header)
+        metadata = header.pop("__metadata__", {})
+        if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
+            raise self.bad("its metadata are not strings")
+        tensors = {name: self._tensor(name, entry) for name, entry in header.items()}
+        self._check_places(tensors, self.size - 8 - length)
+        return tensors, metadata, 8 + length
 
     def _tensor(self, name: str, entry: Any) -> Tensor:
         try:

@@ -6,8 +6,10 @@ that the header of a file stays small and a file cannot ask for more memory than
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -75,12 +77,11 @@ def make_sparse(name: Any, shape: Any, parts: Sequence[np.ndarray]) -> Any:
     shape = tuple(int(n) for n in shape)
     if len(shape) != 2 or any(part.ndim != 1 for part in parts):
         raise ValueError("a sparse matrix is malformed")
-    cls, data = getattr(sparse, name), parts[0]
-    if "coo" in name:
-        made = cls((data, (parts[1], parts[2])), shape=shape)
-    else:
-        made = cls((data, parts[1], parts[2]), shape=shape)
-        made.check_format(full_check=True)
+    data, first, second = parts
+    if name.startswith("coo"):
+        return getattr(sparse, name)((data, (first, second)), shape=shape)
+    made = getattr(sparse, name)((data, first, second), shape=shape)
+    made.check_format(full_check=True)
     return made
 
 
@@ -264,16 +265,10 @@ class Unpacker:
         table = self._arrays.get(shapes)
         if table.dtype.str != "<i8" or table.ndim != 2 or flat.ndim != 1 or np.any(table < 0):
             raise ValueError("the shapes of arrays are malformed")
-        found, start = [], 0
-        for shape in table.tolist():
-            stop = start + int(np.prod(np.array(shape, dtype=object), initial=1))
-            if stop > len(flat):
-                raise ValueError("the shapes of arrays do not add up")
-            found.append(flat[start:stop].reshape(shape).copy())
-            start = stop
-        if start != len(flat):
+        stops = list(accumulate(map(math.prod, table.tolist()), initial=0))
+        if stops[-1] != len(flat):
             raise ValueError("the shapes of arrays do not add up")
-        return found
+        return [flat[a:b].reshape(shape).copy() for shape, (a, b) in zip(table.tolist(), pairwise(stops), strict=True)]
 
     def _graphs(self, part: Any) -> list[Any]:
         if part["class"] not in GRAPHS:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Mapping
 from typing import Any
 
+from iokr._state import arguments
 from iokr._system.memory import human_bytes
 from iokr.files.container import Container, open_container
 from iokr.files.format1 import present_names
@@ -42,7 +42,7 @@ def describe(path: str | os.PathLike[str]) -> dict[str, dict[str, str]]:
         structure = read_structure(file)
         try:
             if structure["format"] == 1:
-                structure["objects"] = list(map(_present, structure["objects"]))
+                structure["objects"] = [_present(entry) for entry in structure["objects"]]
             return _sections(file, structure)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as error:
             raise file.bad(f"its structure is malformed ({type(error).__name__}: {error!s:.80})") from None
@@ -59,7 +59,6 @@ def _present(entry: dict[str, Any]) -> dict[str, Any]:
 def _sections(file: Container, structure: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     words = _Words(structure, file)
     root = structure["objects"][structure["model"]["object"]]
-    parameters = _parameters(root)
     fields = root["fields"]
     fitted = {name: words.of(node) for name, node in fields.items() if name.endswith("_") and name[0] != "_"}
     versions = structure["versions"]
@@ -70,7 +69,7 @@ def _sections(file: Container, structure: Mapping[str, Any]) -> dict[str, dict[s
             "format": f"{structure['format']}, written by iokr {versions.get('iokr')}",
             "versions": ", ".join(f"{name} {version}" for name, version in versions.items() if name != "iokr"),
         },
-        "Parameters": {name: words.of(fields[name]) for name in parameters if name in fields},
+        "Parameters": {name: words.of(fields[name]) for name in _parameters(root) if name in fields},
         "Fitted": fitted,
         "To be given to load": {
             hole["path"]: f"{hole['kind']} {hole['module']}.{hole['name']}" for hole in structure["holes"]
@@ -84,12 +83,8 @@ def _sections(file: Container, structure: Mapping[str, Any]) -> dict[str, dict[s
 
 
 def _largest(file: Container) -> dict[str, str]:
-    order = sorted(file.tensors, key=lambda name: -file.tensors[name].nbytes)[:_MANY]
-    return {
-        name: f"{tensor.dtype} of shape {tensor.shape}, {human_bytes(tensor.nbytes)}"
-        for name in order
-        for tensor in [file.tensors[name]]
-    }
+    largest = sorted(file.tensors.items(), key=lambda item: -item[1].nbytes)[:_MANY]
+    return {name: f"{one.dtype} of shape {one.shape}, {human_bytes(one.nbytes)}" for name, one in largest}
 
 
 def _parameters(entry: Mapping[str, Any]) -> list[str]:
@@ -97,10 +92,10 @@ def _parameters(entry: Mapping[str, Any]) -> list[str]:
     if "part" in entry:
         return [name for name in entry["fields"] if not name.endswith("_")]
     try:
-        cls: Any = class_of(entry["class"])
+        cls = class_of(entry["class"])
     except MissingBaseline:
-        return []
-    return [] if cls is None else [p for p in inspect.signature(cls.__init__).parameters if p != "self"]
+        cls = None
+    return [] if cls is None else list(arguments(cls))
 
 
 def _short(text: str) -> str:
@@ -128,9 +123,10 @@ class _Words:
             case "list" | "tuple" | "set" | "frozenset":
                 inside = ", ".join(self.of(item, depth + 1) for item in content[:_MANY])
                 more = ", …" if len(content) > _MANY else ""
-                return f"{'(' if tag == 'tuple' else '['}{inside}{more}{')' if tag == 'tuple' else ']'}"
+                return f"({inside}{more})" if tag == "tuple" else f"[{inside}{more}]"
             case "dict":
-                return f"{{{', '.join(f'{self.of(k)}: {self.of(v, depth + 1)}' for k, v in content[:_MANY])}}}"
+                pairs = [f"{self.of(key)}: {self.of(item, depth + 1)}" for key, item in content[:_MANY]]
+                return f"{{{', '.join(pairs)}}}"
             case "packed":
                 return f"{content['parts'][0]['kind']} in arrays"
             case "array":
@@ -143,18 +139,24 @@ class _Words:
 
     def _array(self, entry: Mapping[str, Any]) -> str:
         tensor = self._file.tensors.get(entry.get("tensor", entry.get("real")))
-        shape = entry.get("shape") if tensor is None else tensor.shape
-        kind = entry.get("dtype") or (tensor.dtype if tensor is not None else "")
-        return f"{entry.get('library', 'array')} {kind} of shape {tuple(shape or ())}"
+        if tensor is not None:  # else a view, which has a type and a shape of its own
+            entry = {"dtype": tensor.dtype, "shape": tensor.shape, **entry}
+        return f"{entry.get('library', 'array')} {entry['dtype']} of shape {tuple(entry['shape'])}"
 
     def _object(self, entry: Mapping[str, Any], depth: int) -> str:
-        if "class" not in entry and "part" not in entry:
-            kind = next(name for name in ("sparse", "tree", "random", "objects") if name in entry)
-            shape = entry.get("shape", entry.get("objects", ""))
-            return f"{entry['sparse'] if kind == 'sparse' else kind} {tuple(shape) if shape else ''}".rstrip()
-        fields = entry["fields"]
-        arguments = [
-            f"{name}={self.of(fields[name], depth + 1)}" for name in _parameters(entry) if fields.get(name) is not None
-        ]
-        name = self._holes[entry["part"]]["name"] if "part" in entry else entry["class"].rpartition(".")[2]
-        return f"{name}({', '.join(arguments)})"
+        match entry:
+            case {"sparse": kind, "shape": shape}:
+                return f"{kind} {tuple(shape)}"
+            case {"objects": shape}:
+                return f"objects {tuple(shape)}"
+            case {"tree": _}:
+                return "tree"
+            case {"random": _}:
+                return "random"
+            case {"part": number}:
+                cls = self._holes[number]["name"]
+            case _:
+                cls = entry["class"].rpartition(".")[2]
+        given = {name: entry["fields"].get(name) for name in _parameters(entry)}
+        shown = [f"{name}={self.of(node, depth + 1)}" for name, node in given.items() if node is not None]
+        return f"{cls}({', '.join(shown)})"

@@ -93,23 +93,21 @@ class Writer:
 
     def _object(self, value: Any, path: str) -> dict[str, int]:
         """Things that have an identity: each is written where it is first seen."""
-        number = self._numbers.get(id(value))
-        if number is not None:
-            return {"object": number}
+        if id(value) in self._numbers:
+            return {"object": self._numbers[id(value)]}
         special = self._special(value)
         if special is None and name_of(type(value)) is None and not isinstance(value, Stateful):
             return {"hole": self._hole(value, path)}
         number = self._numbers[id(value)] = len(self.objects)
         self._alive.append(value)
         self.objects.append(None)
-        if special is not None:
-            tag, fields = special
-            few = 0 if "objects" in tag else _FEW
-            nodes = {f: self.node(v, path if f == "items" else f"{path}.{f}", few=few) for f, v in fields.items()}
-            self.objects[number] = {**tag, "fields": nodes}
-        else:
-            self.objects[number] = self._component(value, path)
+        self.objects[number] = self._component(value, path) if special is None else self._described(*special, path)
         return {"object": number}
+
+    def _described(self, tag: dict[str, Any], fields: dict[str, Any], path: str) -> dict[str, Any]:
+        few = 0 if "objects" in tag else _FEW
+        nodes = {f: self.node(v, path if f == "items" else f"{path}.{f}", few=few) for f, v in fields.items()}
+        return {**tag, "fields": nodes}
 
     def _special(self, value: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """(tag, fields) of sparse matrices, trees, random states and arrays of objects."""
@@ -134,29 +132,29 @@ class Writer:
         state = _state(value)
         parameters = set(value.get_params(deep=False)) if isinstance(value, BaseEstimator) else set()
 
-        def rank(field: str) -> int:  # parameters first, then what was fitted of each, so that these name the holes
-            return 0 if field in parameters else 1 if field.removesuffix("_") in parameters else 2
-
-        nodes = {f: self.node(state[f], f"{path}.{f}".lstrip(".")) for f in sorted(state, key=rank)}
+        # parameters first, then what was fitted of each, so that these name the holes
+        first = [f for f in state if f in parameters]
+        fitted = [f for f in state if f not in parameters and f.removesuffix("_") in parameters]
+        nodes = {f: self.node(state[f], f"{path}.{f}".lstrip(".")) for f in dict.fromkeys([*first, *fitted, *state])}
         return {**origin, "fields": {f: nodes[f] for f in state}}
 
     def _hole(self, value: Any, path: str) -> int:
         """The number of the hole that a function or a foreign object leaves."""
         path = self._parameter(value, path)
-        for number, hole in enumerate(self.holes):
-            if hole.path == path:
-                return number
+        known = [hole.path for hole in self.holes]
+        if path in known:
+            return known.index(path)
         self.holes.append(Hole(path, *_named(value, path)))
-        return len(self.holes) - 1
+        return len(known)
 
     def _class_hole(self, value: Any, path: str) -> int:
         """The number of the hole for the class of a user's component: one for all objects of the class."""
         _, module, name = _named(value, path)
-        for number, hole in enumerate(self.holes):
-            if (hole.kind, hole.module, hole.name) == ("class", module, name):
-                return number
+        known = [(hole.kind, hole.module, hole.name) for hole in self.holes]
+        if ("class", module, name) in known:
+            return known.index(("class", module, name))
         self.holes.append(Hole(self._parameter(value, path), "class", module, name, role_of(type(value))))
-        return len(self.holes) - 1
+        return len(known)
 
     def _parameter(self, value: Any, path: str) -> str:
         """The parameter that an object is, or was fitted from."""
