@@ -13,6 +13,7 @@ from scipy.linalg import get_blas_funcs, lapack
 
 from iokr._array.factorizations import CholeskyFactor, NotPositiveDefinite, cholesky
 from iokr._array.namespaces import Array, array_namespace, blocks, is_numpy
+from iokr._array.products import set_diagonal
 
 Block = Callable[[slice, slice], Array]
 
@@ -223,7 +224,7 @@ class ColumnPacked(Packed):
     def factor(self, shift: float = 0.0) -> ColumnPacked:
         for j, J in enumerate(self._pieces()):
             C, b = self.columns[j], J.stop - J.start
-            C[:b, :] = _with_diagonal(C[:b, :], self._diagonal[J] + shift)
+            C[:b, :] = set_diagonal(C[:b, :], self._diagonal[J] + shift)
             for k in range(j):
                 P = self.columns[k][(j - k) * self.width :, :]
                 _subtract(C, slice(0, C.shape[0]), P, P[:b, :].T)
@@ -276,12 +277,6 @@ class ColumnPacked(Packed):
 def _copied(B: Array, dtype: Any) -> Array:
     """A copy of B, in C order under NumPy."""
     return np.array(B, dtype=dtype, order="C") if is_numpy(B) else array_namespace(B).astype(B, dtype, copy=True)
-
-
-def _with_diagonal(C: Array, values: Array) -> Array:
-    """C with this diagonal."""
-    xp = array_namespace(C)
-    return xp.where(xp.eye(C.shape[0], dtype=C.dtype, device=device(C)) > 0, values[:, None], C)
 
 
 def _subtract(Y: Array, rows: slice, A: Array, B: Array) -> None:

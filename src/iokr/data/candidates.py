@@ -11,7 +11,7 @@ import numpy as np
 from iokr._array import is_array, is_numpy, is_sparse, to_numpy
 from iokr._state import Stateful
 from iokr.data.frames import read
-from iokr.data.objects import BadObjectType, as_array, as_objects, error_context, joined, n_objects
+from iokr.data.objects import BadObjectType, as_array, as_objects, error_context, joined, n_objects, take
 
 __all__ = ["CandidateSets", "SharedCandidates", "Unlabeled", "flatten_sets", "index_in_set", "shared_sequence"]
 
@@ -69,12 +69,7 @@ class CandidateSets(Stateful):
             rows = rows[0]
         if isinstance(rows, (int, np.integer)):
             return self.sets[rows]
-        if isinstance(rows, slice):
-            return CandidateSets(self.sets[rows])
-        index = np.asarray(rows)
-        if index.dtype == bool:
-            index = np.flatnonzero(index)
-        return CandidateSets([self.sets[int(i)] for i in index])
+        return CandidateSets(take(self.sets, rows))
 
     def __repr__(self) -> str:
         total = sum(n_objects(candidates, "candidates") for candidates in self.sets)

@@ -126,8 +126,7 @@ class Stream:
                 continue
             n = check_same_length(X, y, f"X of chunk {number}", f"y of chunk {number}")
             form = _form(X), _form(y)
-            if first is None:
-                first = form
+            first = first or form
             for name, this, before in zip(("X", "y"), form, first, strict=True):
                 if this != before:
                     raise ValueError(

@@ -141,7 +141,7 @@ def _from_pairs(pairs: Sequence[Any], names: list[Any] | None, grid: Any, name: 
         nodes = np.sort(check_points(grid, "grid"))
     else:
         first = curves[0][0]
-        same = all(len(points) == len(first) and np.array_equal(points, first) for points, _ in curves)
+        same = all(np.array_equal(points, first) for points, _ in curves)
         nodes = first if same else _union([points for points, _ in curves])
     if len(nodes) > _MOST_NODES:
         raise ValueError(
@@ -171,8 +171,8 @@ def _check_inside(i: int, points: np.ndarray, nodes: np.ndarray, name: str) -> N
         raise BadObject("Curve", i, f"{text}, or widen `grid`.", name)
 
 
-def _one_curve(i: int, points: Any, values: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Ascending points, and their values; points where the value is NaN are dropped."""
+def _one_curve(i: int, points: Any, values: Any, name: str) -> np.ndarray:
+    """(2, T): ascending points, and their values; points where the value is NaN are dropped."""
     try:
         points = np.asarray(points, dtype=float)
         values = np.asarray(values, dtype=float)
@@ -182,23 +182,17 @@ def _one_curve(i: int, points: Any, values: Any, name: str) -> tuple[np.ndarray,
         raise BadObject("Curve", i, f" has points of shape {points.shape} and values of shape {values.shape}.", name)
     if not np.all(np.isfinite(points)) or np.isinf(values).any():
         raise BadObject("Curve", i, " has points or values that are NaN or infinite; remove them.", name)
-    observed = ~np.isnan(values)
-    points = points[observed]
-    values = values[observed]
-    if len(points) == 0:
+    curve = np.stack([points, values])[:, ~np.isnan(values)]
+    if curve.size == 0:
         raise BadObject("Curve", i, _NO_POINTS, name)
-    order = np.argsort(points, kind="stable")
-    points = points[order]
-    values = values[order]
-    repeated = np.flatnonzero(np.diff(points) == 0)
+    curve = curve[:, np.argsort(curve[0], kind="stable")]
+    repeated = np.flatnonzero(np.diff(curve[0]) == 0)
     if len(repeated):
-        if np.any(values[repeated] != values[repeated + 1]):
-            raise BadObject("Curve", i, f" has two values at the point {points[repeated[0]]:g}; keep one.", name)
+        if np.any(curve[1, repeated] != curve[1, repeated + 1]):
+            raise BadObject("Curve", i, f" has two values at the point {curve[0, repeated[0]]:g}; keep one.", name)
         warnings.warn(f"Curve {i} of `{name}` repeats points with equal values; each is used once.", stacklevel=5)
-        first = np.r_[True, np.diff(points) > 0]
-        points = points[first]
-        values = values[first]
-    return points, values
+        curve = np.delete(curve, repeated + 1, axis=1)
+    return curve
 
 
 def _union(grids: Sequence[np.ndarray]) -> np.ndarray:

@@ -10,15 +10,13 @@ import array
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import narwhals as nw
 import numpy as np
 
 from iokr._array import is_array, is_sparse, to_numpy, unreadable
 from iokr._validation.errors import BadObject, BadObjectType
-
-if TYPE_CHECKING:
-    import narwhals as nw
 
 __all__ = [
     "EXACT",
@@ -29,6 +27,7 @@ __all__ = [
     "exact_stack",
     "frame_of",
     "is_table",
+    "object_array",
     "read",
     "select_columns",
     "take_table",
@@ -100,8 +99,6 @@ def is_table(X: Any) -> bool:
 
 def column_names(X: Any) -> list[Any] | None:
     """The names of the columns of a frame; None for everything else."""
-    import narwhals as nw
-
     if _is_structured(X):
         return list(X.dtype.names)
     table = _table(X)
@@ -130,7 +127,6 @@ def _table(X: Any) -> Any:
     """A frame or column of narwhals for one of another library; None for everything else."""
     if isinstance(X, (np.ndarray, list, tuple, str, bytes, dict)) or is_array(X) or is_sparse(X):
         return None
-    import narwhals as nw
     import pandas as pd
 
     if isinstance(X, (pd.Index, pd.api.extensions.ExtensionArray)):
@@ -177,8 +173,6 @@ def read(X: Any, *, matrix: bool = False, missing: bool = False, rows: bool = Fa
 
 def _values(table: Any, matrix: bool, rows: bool) -> np.ndarray:
     """The values of a frame or column of narwhals."""
-    import narwhals as nw
-
     if isinstance(table, nw.Series):
         return _column(table)
     # all columns at once if they have one type; pyarrow has no `dtypes`, and the schema of narwhals is slow to make
@@ -222,21 +216,19 @@ def _several(columns: list[np.ndarray], names: list[Any], matrix: bool, rows: bo
 
 def _column(column: nw.Series[Any]) -> np.ndarray:
     """The values of a column: numbers, truth values and dates as such, everything else as objects."""
-    import narwhals as nw
-
     kind = column.dtype
     whole = kind.is_integer() or kind == nw.Boolean
     if kind.is_float() or kind.is_temporal() or (whole and not column.null_count()):
         return _plain(np.asarray(column.to_numpy()))
-    return _promoted(_objects(column.to_list()))
+    return _promoted(object_array(column.to_list()))
 
 
 def _plain(values: np.ndarray) -> np.ndarray:
     """Text, and numbers among objects, as the types that `_column` gives."""
     if values.ndim > 1:
-        return _objects(list(values))
+        return object_array(list(values))
     if values.dtype.kind in "SUT":
-        return _objects(values.tolist())
+        return object_array(values.tolist())
     return _promoted(values) if values.dtype == object else values
 
 
@@ -266,7 +258,8 @@ def _unmasked(X: np.ma.MaskedArray, missing: bool) -> np.ndarray:
     return np.asarray(np.ma.filled(X.astype(np.float64), np.nan))
 
 
-def _objects(items: list[Any]) -> np.ndarray:
+def object_array(items: list[Any]) -> np.ndarray:
+    """A 1-D array of these objects; NumPy would turn lists of equal length into a matrix."""
     return np.fromiter(items, dtype=object, count=len(items))
 
 
@@ -282,12 +275,12 @@ def _all_numbers(values: np.ndarray) -> bool:
 def _promoted(values: np.ndarray) -> np.ndarray:
     """Objects that are numbers as an array of numbers, unless that would round one."""
     items = values.tolist()
-    if not items or not _all_numbers(values) or all(map(_absent, items)):
+    if not _all_numbers(values) or all(map(_absent, items)):
         return values
     whole = [v for v in items if isinstance(v, (int, np.integer))]
     if len(whole) < len(items):
         if all(-EXACT <= v <= EXACT for v in whole):
             return np.array([np.nan if _absent(v) else v for v in items], dtype=np.float64)
-        return _objects([None if _absent(v) else v for v in items])
+        return object_array([None if _absent(v) else v for v in items])
     found = np.asarray(items)
     return found if found.dtype.kind in "iu" else values

@@ -13,7 +13,7 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, blocks, is_array, is_numpy, is_sparse, take_rows, to_numpy, unreadable
 from iokr._validation.errors import BadObject, BadObjectType, error_context
-from iokr.data.frames import EXACT, exact_stack, is_table, read, take_table
+from iokr.data.frames import EXACT, exact_stack, is_table, object_array, read, take_table
 
 __all__ = [
     "BadObject",
@@ -46,14 +46,13 @@ _SECOND |= {unit: Fraction(1, 1000**k) for k, unit in enumerate(("ms", "us", "ns
 
 
 def as_objects(items: Iterable[Any]) -> np.ndarray:
-    """A 1-D object array of `items`, of any kind (NumPy would turn lists of equal length into a matrix)."""
+    """A 1-D object array of `items`, of any kind."""
     found: Any = read(items)
     if is_sparse(found):
         found = found.tocsr()
     elif hasattr(found, "__array__") and not hasattr(found, "__iter__"):
         found = np.asarray(found)
-    found = list(found)
-    return np.fromiter(found, dtype=object, count=len(found))
+    return object_array(list(found))
 
 
 def as_array(items: Any) -> np.ndarray:
@@ -352,6 +351,4 @@ def distinct(Y: Sequence[Any] | Any) -> tuple[np.ndarray, np.ndarray]:
     """(first, inverse): the first index of each distinct object, in that order, and which of them each object is."""
     seen: dict[Hashable, int] = {}
     inverse = np.fromiter((seen.setdefault(k, len(seen)) for k in keys(Y)), dtype=np.intp)
-    first = np.full(len(seen), len(inverse), dtype=np.intp)
-    np.minimum.at(first, inverse, np.arange(len(inverse)))
-    return first, inverse
+    return np.unique(inverse, return_index=True)[1], inverse
