@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -118,15 +118,8 @@ class AreaRule:
     n_links: int = 1  # sample sizes of the standard error
     n_others: int = 1
 
-    @property
-    def measures(self) -> tuple[str, ...]:
-        """Both areas, for every scoring."""
-        return AREAS
-
-    @property
-    def larger(self) -> bool:
-        """Areas are scores."""
-        return True
+    measures: ClassVar[tuple[str, ...]] = AREAS  # for every scoring
+    larger: ClassVar[bool] = True  # areas are scores
 
     def values(self, measures: Mapping[str, np.ndarray]) -> np.ndarray:
         """The score, from both areas."""

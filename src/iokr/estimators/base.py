@@ -106,8 +106,7 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         in_coordinates = self.solver is not None and self.solver.needs_coordinates
         if embedding is None and self.output_kernel is not None and in_coordinates:
             embedding = Eigen()
-        parts = {"loss": self.loss, "output_kernel": self.output_kernel, "embedding": embedding}
-        return {**parts, "decoder": decoder}
+        return {"loss": self.loss, "output_kernel": self.output_kernel, "embedding": embedding, "decoder": decoder}
 
     def _set_outputs(self, outputs: FittedOutputs) -> None:
         """Keep the fitted components of the outputs."""

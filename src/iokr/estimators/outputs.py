@@ -173,11 +173,9 @@ def encode(
         )
     if embed is not None:
         Psi = embed(embedding, kernel)
-    elif vectors is not None:
-        with trusted(vectors):
-            Psi = embedding.fit_transform(vectors, kernel, weight)
     else:
-        Psi = embedding.fit_transform(y, kernel, weight)
+        with trusted(vectors):
+            Psi = embedding.fit_transform(y if vectors is None else vectors, kernel, weight)
     if decoder is not None:
         decoder = clone(decoder)
         decoder.fit(y, embedding)

@@ -130,13 +130,11 @@ class StructuredAnswers(Answers):
 
     def represent(self, y: Any, name: str = "y") -> Any:
         """Outputs as the embedding represents them; vectors and curves must be complete."""
-        S = self.embedding.represent(self._read(y), name)
+        given = y if self.embedding.functional else as_outputs(y, self.model.output_kernel)
+        S = self.embedding.represent(given, name)
         if self.embedding.has_vectors:  # output kernels may define NaN, as those on rankings do
             check_complete(S)
         return S
-
-    def _read(self, y: Any) -> Any:
-        return y if self.embedding.functional else as_outputs(y, self.model.output_kernel)
 
     def values(self, X: Any) -> Matrix:
         """h(x), (m, q)."""

@@ -189,11 +189,8 @@ class ClosedScores(Scores):
         c = factors[0] if self.scaled else np.ones_like(g)
         return kth(_reach(E * c, g * c), k)
 
-    def band(self, X: Any, k: int) -> Matrix:
-        """Lower and upper ends in the numbers of y."""
-        answers = self.answers
-        if not answers.has_band:
-            raise ValueError("Outputs known through their kernel have no coordinates to bound; use `predict_set`.")
+    def ends(self, X: Any, k: int) -> Any:
+        """Both ends of the band in the numbers of y."""
         if self.method == "full" and self.left_out.q > 1:
             raise ValueError(
                 'A full conformal set of vectors is not a band; use `method="jackknife+"`, "jackknife" or "split".'
@@ -201,13 +198,12 @@ class ClosedScores(Scores):
         new = self._at(X)
         H = new.coordinates()
         if self.method == "full":
-            low, high = self._full_interval(new, H, k)
+            ends = self._full_interval(new, H, k)
         elif self.method == "jackknife":
-            low, high = self._jackknife_band(new, H, k)
+            ends = self._jackknife_band(new, H, k)
         else:
-            low, high = self._plus_band(new, H, k)
-        ends = np.sort(np.stack(answers.to_outputs((low, high), answers.like), axis=-1), axis=-1)
-        return ends[:, 0, :] if answers.single else ends
+            ends = self._plus_band(new, H, k)
+        return self.answers.to_outputs(ends, self.answers.like)
 
     def _widths(self) -> tuple[Matrix, Matrix]:
         """Scores of the training rows for bands, (n,), and σ (1, T)."""

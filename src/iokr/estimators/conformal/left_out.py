@@ -176,17 +176,15 @@ class NewInputs:
     """m inputs: a, v and h for each, and both kinds of residuals in pairs with outputs."""
 
     def __init__(self, left_out: LeftOut, cross: Matrix, own: Matrix) -> None:
+        parts = left_out.parts
+        alpha = left_out.alpha
         self.left_out = left_out
         self.m = len(cross)
-        self.a: list[Matrix] = []  # (m, n) for each part
-        self.v: list[Matrix] = []  # (m,)
-        self.h: list[Matrix] = []  # (m, r)
-        for part in left_out.parts:
-            a = part.gamma * (cross @ part.N)
-            v = part.gamma * (own - np.einsum("ij,ij->i", cross, a)) + left_out.alpha
-            self.a.append(a)
-            self.v.append(np.maximum(v, left_out.alpha))
-            self.h.append(part.gamma * (cross @ part.B))
+        self.a = [part.gamma * (cross @ part.N) for part in parts]  # (m, n) for each part
+        self.h = [part.gamma * (cross @ part.B) for part in parts]  # (m, r)
+        moved = [np.einsum("ij,ij->i", cross, a) for a in self.a]  # γk_xᵀ N k_x
+        v = [part.gamma * (own - each) + alpha for part, each in zip(parts, moved, strict=True)]
+        self.v = [np.maximum(each, alpha) for each in v]  # (m,)
 
     def coordinates(self) -> Matrix:
         """h(x), (m, q)."""
@@ -212,9 +210,8 @@ class NewInputs:
         found = []
         for number, part in enumerate(self.left_out.parts):
             be, sq_e = self.left_out.products(number, self.h[number][at], rows)
-            a = self.a[number][at]
-            v = self.v[number][at]
-            found.append(Pairs(a, v[:, None], part.own[None, :], part.sq_norms[None, :], be, sq_e[:, None]))
+            v = self.v[number][at, None]
+            found.append(Pairs(self.a[number][at], v, part.own[None, :], part.sq_norms[None, :], be, sq_e[:, None]))
         return found
 
 

@@ -74,7 +74,14 @@ class Scores(ABC):
         raise ValueError("Prediction sets of partners are not balls; use `predict_set`.")
 
     def band(self, X: Any, k: int) -> Matrix:
-        """Lower and upper ends, (m, 2) for single numbers, else (m, T, 2). May be overridden, as `radius`."""
+        """Lower and upper ends, in ascending order, (m, 2) for single numbers, else (m, T, 2)."""
+        if not self.answers.has_band:
+            raise ValueError("Outputs known through their kernel have no coordinates to bound; use `predict_set`.")
+        ends = np.sort(np.stack(self.ends(X, k), axis=-1), axis=-1)
+        return ends[:, 0, :] if self.answers.is_single(ends.shape[1]) else ends
+
+    def ends(self, X: Any, k: int) -> Any:
+        """Both ends of the band in the numbers of y, (m, T), in any order. May be overridden, as `radius`."""
         raise ValueError("Prediction sets of partners are not bands; use `predict_set`.")
 
 
@@ -261,15 +268,12 @@ class SplitScores(Scores):
             return np.asarray(Q * self._deviations(X))
         return np.full(len(self.answers.values(X)), Q)
 
-    def band(self, X: Any, k: int) -> Matrix:
+    def ends(self, X: Any, k: int) -> Any:
         """ŷ ± Qσ_t in the numbers of y."""
-        if not self.answers.has_band:
-            raise ValueError("Outputs known through their kernel have no coordinates to bound; use `predict_set`.")
         half = kth(self._band, k) * self._sigma[None, :]
         if self.scaled:
             half = half * self._deviations(X)[:, None]
-        ends = np.sort(np.stack(self.answers.band(X, half), axis=-1), axis=-1)
-        return ends[:, 0, :] if self.answers.is_single(ends.shape[1]) else ends
+        return self.answers.band(X, half)
 
 
 class NodeScores(Scores):

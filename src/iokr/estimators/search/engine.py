@@ -177,16 +177,13 @@ class _Record:
         if numbers:
             weights = np.array([self.weights[fold] for fold in numbers])
             found = replace(found, folds=np.array([self._on_fold(fold) for fold in numbers]), weights=weights)
-        best: tuple[tuple[int, ...], Choice] | None = None
-        for member in np.ndindex(self.shape[:-1]):
-            if np.isnan(values[member]).any():
-                continue
-            choice = self.choose(member, measures)
-            if _is_better(member, choice, best):
-                best = (member, choice)
-        if best is None:
+        known = [member for member in np.ndindex(self.shape[:-1]) if not np.isnan(values[member]).any()]
+        choices = {member: self.choose(member, measures) for member in known}
+        finite = [member for member in known if isfinite(choices[member].score)]
+        if not finite:
             return found
-        member, choice = best
+        member = max(finite, key=lambda member: choices[member].score)  # the first of equal ones
+        choice = choices[member]
         chosen = {axis.name: axis.values[number] for axis, number in zip(self.axes, member, strict=False)}
         return replace(found, best={**chosen, self.axes[-1].name: choice.value}, best_index=(*member, choice.index))
 

@@ -100,13 +100,10 @@ class SearchResult:
 
         An axis of length one has a column only if it is alpha.
         """
-        varied = [number for number, axis in enumerate(self.axes) if len(axis.values) > 1 or axis.name == "alpha"]
-        names = [self.axes[number].name for number in varied]
-        points = [tuple(point[number] for number in varied) for point in product(*(axis.values for axis in self.axes))]
-        columns: dict[str, Any] = {}
-        for number, name in enumerate(names):
-            columns[f"param_{name}"] = _column([point[number] for point in points])
-        columns["params"] = [dict(zip(names, point, strict=True)) for point in points]
+        shown = {axis.name: axis.values for axis in self.axes if len(axis.values) > 1 or axis.name == "alpha"}
+        points = [dict(zip(shown, point, strict=True)) for point in product(*shown.values())]
+        columns: dict[str, Any] = {f"param_{name}": _column([point[name] for point in points]) for name in shown}
+        columns["params"] = points
         if self.folds is not None and self.weights is not None:
             sign = 1.0 if self.larger else -1.0
             splits = sign * self.folds.reshape(len(self.folds), -1)
@@ -123,9 +120,7 @@ class SearchResult:
 
 def drop_single_axes(values: np.ndarray, index: tuple[int, ...] = ()) -> tuple[np.ndarray, tuple[int, ...]]:
     """Values on the grid and an index into them, both without the axes of length one."""
-    kept = [axis for axis, size in enumerate(values.shape) if size > 1]
-    squeezed = values.reshape([values.shape[axis] for axis in kept])
-    return squeezed, tuple(index[axis] for axis in kept if index)
+    return np.squeeze(values), tuple(i for i, size in zip(index, values.shape, strict=False) if size > 1)
 
 
 def _column(values: list[Any]) -> np.ndarray:

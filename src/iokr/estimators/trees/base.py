@@ -284,8 +284,6 @@ def numbers_of(X: Any) -> Any:
     X = check_table(X, "X")
     if is_array(X) and not is_numpy(X):
         X = to_numpy(X)
-    if isinstance(X, np.ndarray) and X.dtype.kind in "SU":
-        raise ValueError("`X` must be a matrix of numbers, got strings; convert them.")
     return X
 
 

@@ -8,7 +8,7 @@ from math import ceil, log2
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from iokr._array import eigh
 from iokr._validation.arguments import check_number
@@ -95,21 +95,14 @@ def _without_values(tree: Any, unit: float) -> Any:
 
 def leaf_weights(partitions: Sequence[Partition]) -> csr_array:
     """β, (nodes of all trees, n): row ℓ is w_i/Σ w over the members i of leaf ℓ, so that row · Ψ is the leaf's mean."""
-    n = len(partitions[0].leaf)
-    start = 0
-    rows = []
-    columns = []
-    values = []
+    trees = []
     for partition in partitions:
         members = np.flatnonzero(partition.weight)
         leaf = partition.leaf[members]
         w = partition.weight[members]
-        rows.append(start + leaf)
-        columns.append(members)
-        values.append(w / np.bincount(leaf, w)[leaf])
-        start += partition.tree.node_count
-    entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
-    return csr_array(entries, shape=(start, n))
+        shape = (partition.tree.node_count, len(partition.leaf))
+        trees.append(csr_array((w / np.bincount(leaf, w)[leaf], (leaf, members)), shape=shape))
+    return csr_array(vstack(trees, format="csr"))
 
 
 def indicator(leaves: np.ndarray, starts: np.ndarray, weight: np.ndarray | None = None) -> csr_array:
