@@ -35,8 +35,6 @@ from iokr.solvers.base import Solver
 
 __all__ = ["BipartitePredictor"]
 
-LEFT_OUT = ("row", "column", "both")
-
 
 @component
 class BipartitePredictor(KernelModel):
@@ -101,7 +99,7 @@ class BipartitePredictor(KernelModel):
     scoring: str | None = None
     solver: Solver | None = None
 
-    limits: ClassVar[Limits] = {"leave": one_of(*LEFT_OUT), "scoring": either(None, one_of(*SCORINGS))}
+    limits: ClassVar[Limits] = {"leave": one_of("row", "column", "both"), "scoring": either(None, one_of(*SCORINGS))}
     cv_results_ = cv_results
 
     def _stored(self) -> dict[str, Any]:
@@ -164,10 +162,9 @@ class BipartitePredictor(KernelModel):
                 fitted = clone(kernel).fit(objects)
                 check_matrix(n_objects(objects), n_objects(objects), objects, 4.0)
                 K.append(to_numpy(fitted(objects)))
-        parts: dict[str, Any] = {"alpha": alpha, "solver": self.solver}
-        rows = IOKR(Decomposable(one, K[1]), **parts).fit(X, asarray_like(Y, X) if is_array(X) else Y)
+        rows = IOKR(Decomposable(one, K[1]), alpha=alpha, solver=self.solver).fit(X, asarray_like(Y, X))
         with error_context("Z"):
-            columns = IOKR(Decomposable(other, K[0]), **parts).fit(Z, asarray_like(Y.T, Z) if is_array(Z) else Y.T)
+            columns = IOKR(Decomposable(other, K[0]), alpha=alpha, solver=self.solver).fit(Z, asarray_like(Y.T, Z))
         return rows, columns
 
     def _evaluate(self, X: Any, Z: Any, Y: np.ndarray, axes: Sequence[Axis]) -> Iterator[Part]:
@@ -298,8 +295,7 @@ def _aligned(kernel: Kernel, objects: Any, Y: np.ndarray) -> Kernel:
     if not kernel.supervised:
         return kernel
     known = np.where(np.isnan(Y), 0.0, Y)
-    target = known @ known.T
-    learned: Any = clone(kernel).fit(objects, asarray_like(target, objects) if is_array(objects) else target)
+    learned: Any = clone(kernel).fit(objects, asarray_like(known @ known.T, objects))
     fixed: Kernel = learned.fixed()
     return fixed
 

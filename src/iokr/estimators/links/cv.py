@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from iokr._array import Array, asarray_like, gemm, is_array, take_rows, to_numpy
+from iokr._array import Array, asarray_like, gemm, take_rows, to_numpy
 from iokr._component import Limits, component
 from iokr._validation.arguments import one_of
 from iokr.data.objects import take
@@ -213,7 +213,7 @@ class LinkPredictorCV(CallbackSupportMixin, LinkRegression):  # type: ignore[mis
             others = take(links.X, network.unlabeled) if semi else None
             V = [fit_output_kernel(kernel, network)[1] for kernel in grid.output_kernels]
             given = TrainingSet(take(X, train), None, X_unlabeled=others)
-            targets = [self._encode(replace(given, y=asarray_like(v, X) if is_array(X) else v)) for v in V]
+            targets = [self._encode(replace(given, y=asarray_like(v, X))) for v in V]
             data = partial(_without_penalty, targets)
             yield LinkFold(data, X, partial(_new_areas, truth, np.flatnonzero(new), where))
 

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import Array, asarray_like, is_array, to_numpy
+from iokr._array import Array, asarray_like, to_numpy
 from iokr._component import component
 from iokr._system.memory import check_matrix, check_memory
 from iokr._validation.arguments import SHARE, check_choice, check_integer, check_number
@@ -358,9 +358,7 @@ def _on_node_folds(data: LinkData, linked: np.ndarray, axes: Sequence[Axis], n_f
 def _fit_kernel(kernel: Kernel, data: LinkData, linked: np.ndarray) -> tuple[Kernel, Array]:
     """A clone, fitted on the labelled nodes, and K; supervised kernels take the labels of pairs as their target."""
     X = data.X_labeled
-    target: Any = pair_labels(linked)
-    if is_array(X):
-        target = asarray_like(target, X)
+    target = asarray_like(pair_labels(linked), X)
     fitted, R = fit_points(kernel, X, learned_from=(target,) if kernel.supervised else ())
     gram = fitted.gram(R)
     check_gram(gram, fitted.trusted, "kernel")

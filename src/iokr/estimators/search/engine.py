@@ -220,9 +220,9 @@ def select(
     found = search(axes, evaluate, rule=rule, solve=solve, n_folds=n_folds, progress=progress)
     forget_search(model)
     if found.interrupted:
-        for stale in [stale for stale in vars(model) if stale.endswith("_") and not stale.startswith("_")]:
-            if stale not in ("n_features_in_", "feature_names_in_"):
-                del vars(model)[stale]
+        fitted = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
+        for name in fitted - {"n_features_in_", "feature_names_in_"}:
+            del vars(model)[name]
     model.interrupted_ = found.interrupted
     model.search_ = replace(found, solution=None)
     values, index = drop_single_axes(found.values, found.best_index)
