@@ -120,8 +120,7 @@ class Neighbors(StructuredEstimator):
             raise ValueError("`y` contains NaN, which has no mean; drop these rows, or use `IOKR`.")
         self._set_outputs(outputs)
         self._single_precision, self.targets_ = given.single, targets
-        fitted, self.points_ = fit_points(kernel, given.X, given.weight)
-        self.kernel_: Kernel = fitted
+        self.kernel_, self.points_ = fit_points(kernel, given.X, given.weight)
         self.squares_ = self.kernel_.gram(self.points_).diagonal()  # ‖φ(x_i)‖²
         self._known, self.n_neighbors_ = rows, choices[-1]
         forget_search(self)

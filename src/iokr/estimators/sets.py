@@ -129,7 +129,8 @@ class SetModel(KernelModel):
         self._check_components()
         alpha = check_number(self.alpha, "alpha", minimum=0.0, strict=True)
         check_choice(self.worst, "worst", (True, False))
-        loss = clone(self.loss) if self.loss is not None else MaxMargin() if self.worst else Square()
+        default = MaxMargin() if self.worst else Square()
+        loss = default if self.loss is None else clone(self.loss)
         if self.worst and not isinstance(loss, MaxMargin):
             raise ValueError(f"`worst=True` needs `loss=MaxMargin()` or None, got {self.loss!r:.60}.")
         kernel = check_scalar(self.kernel)
@@ -260,10 +261,8 @@ class SetModel(KernelModel):
 def _means(g: Array, sizes: np.ndarray) -> Array:
     """The mean of each set's values, which stand one after the other."""
     sets = np.repeat(np.arange(len(sizes)), sizes)
-    total = np.zeros(len(sizes))
     if not is_array(g) or isinstance(g, np.ndarray):
-        np.add.at(total, sets, to_numpy(g))
-        return asarray_like(total / sizes, g)
+        return asarray_like(np.bincount(sets, to_numpy(g), minlength=len(sizes)) / sizes, g)
     A = np.zeros((len(sizes), int(sizes.sum())))
     A[sets, np.arange(len(sets))] = np.repeat(1.0 / sizes, sizes)
     return matmul(asarray_like(A, g), g[:, None])[:, 0]

@@ -56,8 +56,10 @@ class FunctionalRegression(KernelRegression):
         return replace(given, weight=weight, single=single_precision(X, y), frame=frame), embedding
 
     def _encode(self, given: TrainingSet, embedding: Curves) -> Data:
-        parts: dict[str, Any] = {"loss": self.loss, "embedding": embedding, "decoder": Identity()}
-        return Data(given, *encode(given.y, given.weight, frame=given.frame, **parts))
+        outputs, targets = encode(
+            given.y, given.weight, loss=self.loss, embedding=embedding, decoder=Identity(), frame=given.frame
+        )
+        return Data(given, outputs, targets)
 
     def _keep_curves(self, data: Data, fit: Fit, operator: CurveOperator) -> None:
         """Keep what predictions anywhere need."""
@@ -99,11 +101,9 @@ class FunctionalRegression(KernelRegression):
         if at is None and derivative == 0:
             return self._cast(self.embedding_.vectors(self._values(X)))
         theta = self.points_ if at is None else check_points(np.atleast_1d(np.asarray(at)), "at")
-        first = self.points_[0]
-        last = self.points_[-1]
-        if theta.min() < first or theta.max() > last:
+        if theta.min() < self.points_[0] or theta.max() > self.points_[-1]:
             warnings.warn(
-                f"`at` leaves the range of the curves, {first:g} to {last:g}: this extrapolates.",
+                f"`at` leaves the range of the curves, {self.points_[0]:g} to {self.points_[-1]:g}: this extrapolates.",
                 UserWarning,
                 stacklevel=3,
             )

@@ -53,7 +53,8 @@ def curve_operator(curve_kernel: Any, embedding: Any) -> CurveOperator:
     Where curves have gaps a basis means L(θ, θ') = Φ(θ) B Φ(θ')ᵀ on the nodes: the same h.
     """
     if curve_kernel is None and embedding.basis is None:
-        curve_kernel = _default_kernel(embedding.points_)
+        width = _WIDTH * (float(embedding.points_[-1] - embedding.points_[0]) or 1.0)
+        curve_kernel = RBF(1.0 / (2 * width**2))
     if isinstance(curve_kernel, Kernel):
         return _of_kernel(curve_kernel, embedding)
     if embedding.functions_ is None:
@@ -61,21 +62,12 @@ def curve_operator(curve_kernel: Any, embedding: Any) -> CurveOperator:
     return _of_weights(curve_kernel, embedding, embedding.functions_(embedding.points_, 0))
 
 
-def _default_kernel(points: np.ndarray) -> RBF:
-    """A Gaussian whose width is a tenth of the range."""
-    span = float(points[-1] - points[0]) or 1.0
-    width = _WIDTH * span
-    return RBF(1.0 / (2 * width**2))
-
-
 def _of_kernel(curve_kernel: Kernel, embedding: Curves) -> CurveOperator:
-    V = embedding.V_
-    points = embedding.points_
-    root = embedding.root
-    kernel = clone(curve_kernel).fit(points[:, None])
-    A = root[:, None] * to_numpy(kernel(points[:, None], points[:, None])) * root
-    if V is not None:
-        A = V.T @ A @ V
+    points = embedding.points_[:, None]
+    kernel = clone(curve_kernel).fit(points)
+    A = embedding.root[:, None] * to_numpy(kernel(points, points)) * embedding.root
+    if embedding.V_ is not None:
+        A = embedding.V_.T @ A @ embedding.V_
     elif embedding.functions_ is not None:  # with gaps, L cannot be projected on the span of the basis
         raise ValueError(
             "With gaps give either `curve_kernel` or `basis`, or weights on its coefficients as `curve_kernel`."

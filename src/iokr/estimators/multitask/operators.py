@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import clone
@@ -70,8 +70,7 @@ def task_similarity(
     distances = np.clip(squares + squares.T - 2 * (weights * Z).T @ Z, 0.0, None) / np.where(common > 0, common, 1.0)
     distances[distances <= 1e-14 * max(distances.max(initial=0.0), 0.0)] = 0.0
     np.fill_diagonal(distances, 0.0)
-    apart = distances[np.triu_indices(len(distances), 1)]
-    apart = apart[apart > 0]
+    apart = distances[np.triu(distances) > 0]
     unit = np.median(apart) if len(apart) else 1.0
     similarity = np.exp(-distances / unit if width is None else -width * len(values) * distances)
     similarity = np.where(common > 0, (similarity + similarity.T) / 2, 0.0)
@@ -263,9 +262,7 @@ class TaskProblem:
         self.solver = Eigen()
         self._path: SpectralPath | None = None
         if problem.mask is None:
-            path = self.solver.path(self.problem)
-            assert isinstance(path, SpectralPath)
-            self._path = path
+            self._path = cast(SpectralPath, self.solver.path(self.problem))
 
     def path(self, A: np.ndarray) -> Path:
         """The solutions under k·A, for every α."""

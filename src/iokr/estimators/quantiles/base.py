@@ -92,9 +92,11 @@ class Points:
 
     def training_gram(self) -> ScalarGram:
         """K plus the constant; it keeps its factors, so that one of them serves many levels and alphas."""
-        kernel = self.kernel
-        constant = self.constant
-        return ScalarGram(lambda A, B: kernel.block(A, B) + constant, self.R, diag=lambda A: kernel.diag(A) + constant)
+        return ScalarGram(
+            lambda A, B: self.kernel.block(A, B) + self.constant,
+            self.R,
+            diag=lambda A: self.kernel.diag(A) + self.constant,
+        )
 
     def cross(self, R: Any) -> Array:
         """k_x plus the constant, a row for each represented input."""
@@ -243,9 +245,7 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
         theta = check_levels(self.levels if levels is None else levels)
         Q = self._quantiles(X, theta)
         if check_choice(sort, "sort", (True, False)):
-            ordered = np.empty_like(Q)
-            ordered[:, np.argsort(theta)] = np.sort(Q, axis=1)
-            Q = ordered
+            Q[:, np.argsort(theta)] = np.sort(Q, axis=1)
         return self._cast(asarray_like(Q, self.solution_.C))
 
     def crossing_rate(self, X: Any, levels: Any = None) -> float:

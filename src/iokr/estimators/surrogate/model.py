@@ -164,17 +164,15 @@ class Surrogate(StructuredEstimator):
         n = n_objects(y)
         if n <= _SMALL:
             return Eigen()
-        held_out = np.zeros(n, dtype=bool)
-        held_out[:: max(10, n // _LARGEST_HELD_OUT)] = True  # a tenth, at most 500
-        tested = np.flatnonzero(held_out)
-        others = np.flatnonzero(~held_out)
+        tested = np.arange(0, n, max(10, n // _LARGEST_HELD_OUT))  # a tenth, at most 500
+        others = np.setdiff1d(np.arange(n), tested)
         new = take(y, tested)
         known = take(y, others)
         pool = take(y, np.concatenate([tested, others[: 4 * _RANKS[-1]]]))
         best = 0
         for rank in _RANKS:
-            parts = {"output_kernel": self.output_kernel, "embedding": Nystroem(rank, random_state=0)}
-            fitted, _ = encode(known, **parts)
+            embedding = Nystroem(rank, random_state=0)
+            fitted, _ = encode(known, output_kernel=self.output_kernel, embedding=embedding)
             Z = fitted.embedding.coordinates(fitted.embedding.represent(new), np.empty((0, 0)))
             first, _ = rank_shared(Z, fitted.embedding, pool, 1, by="distance")
             self.perfect_[rank] = subset_accuracy(new, take(pool, first[:, 0]))

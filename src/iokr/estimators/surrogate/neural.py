@@ -16,7 +16,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import home_of, is_array, to_numpy, unwarned
+from iokr._array import blocks, home_of, is_array, to_numpy, unwarned
 from iokr._component import Component, Limits, component
 from iokr._validation.arguments import (
     COUNT,
@@ -179,12 +179,9 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
         rows = self._scaled(self._rows(X, reset=False), _INPUTS, "X")
         net = self._restored()
         net.eval()
-        parts = []
         with _torch().no_grad():
-            for start in range(0, len(rows), _ROWS_AT_ONCE):
-                part = net(self._tensor(rows[start : start + _ROWS_AT_ONCE]))
-                parts.append(part.cpu().numpy().reshape(-1, self._width))
-        predicted = np.concatenate(parts)
+            parts = [net(self._tensor(rows[some])).cpu().numpy() for some in blocks(len(rows), _ROWS_AT_ONCE)]
+        predicted = np.concatenate(parts).reshape(-1, self._width)
         if self.scaling_ is not None:
             mean, deviation = self.scaling_[_OUTPUTS]
             predicted = predicted * deviation + mean
@@ -317,8 +314,8 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
         net.train()
         order = rng.permutation(len(rows))
         total = 0.0
-        for start in range(0, len(rows), self.batch_size):
-            batch = order[start : start + self.batch_size]
+        for some in blocks(len(rows), self.batch_size):
+            batch = order[some]
             loss = self._mean_loss(net, rows[batch], targets[batch])
             optimizer.zero_grad()
             loss.backward()
