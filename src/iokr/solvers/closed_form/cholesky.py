@@ -194,19 +194,16 @@ class CholeskyPath(PointsPath):
 
     def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
         """R = 𝓑√wΨE + λGᵀZ, Q = diag 𝓑 + λ diag(Gᵀ(λI + γS)⁻¹G); R/Q as in `SpectralPath`."""
-        if groups is not None:
-            try:
-                return self._leave_groups_out(Psi, alpha, groups)
-            except NotPositiveDefinite:
-                return self._spectral().loo_residuals(Psi, alpha, groups)
         B = self.points.from_labels(self.points.targets(self.operator.rotate(Psi)))
         xp = array_namespace(B)
         residuals, leverages = [], []
         try:
+            if groups is not None:
+                return self._leave_groups_out(Psi, alpha, groups)
             for g, group in self.operator.groups(B.shape[1]):
                 R, Q = self._leave_out(take_columns(B, group), alpha, g)
                 residuals.append((group, R))
                 leverages.append((group, xp.broadcast_to(Q[:, None], R.shape)))
         except NotPositiveDefinite:
-            return self._spectral().loo_residuals(Psi, alpha)
+            return self._spectral().loo_residuals(Psi, alpha, groups)
         return self.leave_out(join_columns(residuals), join_columns(leverages), Psi, alpha)

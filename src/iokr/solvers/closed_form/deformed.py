@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -50,7 +51,7 @@ class PlainKernel:
 
     def lift(self, a: Array, alpha: float, g: float) -> Array:
         """a/λ."""
-        return (a if self.points.whole else scatter(a, self.points.active, self.points.N)) / alpha
+        return self.points.everywhere(a) / alpha
 
 
 class _DiagonalForm:
@@ -282,6 +283,8 @@ class ManifoldPath(Path):
 
 def deformed_kernel(problem: Problem) -> ManifoldPath | PlainKernel:
     """K̃ of a problem, with or without unlabelled points; of the sample weights only their zeros matter."""
+    labelled = problem.row_weight > 0  # the other rows remain points, without labels
+    problem = replace(problem, weight=None if labelled.all() else labelled.astype(float), mask=None)
     if problem.penalty is None or problem.manifold_weight == 0:
         return PlainKernel(problem)
     return ManifoldPath(problem, Shared(problem), None)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -102,14 +103,9 @@ class MomentsPath(PointsPath):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         self.points, self._problem = Geometry(problem), problem
-        G = None
-        for _, Phi in self._chunks():
-            part = squares(Phi)
-            G = part if G is None else G + part
-        self.G: Array = G
+        self.G: Array = reduce(add, (squares(Phi) for _, Phi in self._chunks()))
         self._kept: tuple[Array, Array, Array] | None = None
         self._first: float | None = None  # the α that was solved for without eigenvalues
-        self._thin: ThinPath | None = None
 
     @cached_property
     def _pairs(self) -> tuple[Array, Array]:
@@ -137,10 +133,7 @@ class MomentsPath(PointsPath):
         """√wΨE and BE, cached for the next α."""
         if self._kept is None or self._kept[0] is not Psi:
             targets = self.points.targets(self.operator.rotate(Psi))
-            B = None
-            for rows, Phi in self._chunks():
-                part = matmul(Phi.T, targets[rows, :])
-                B = part if B is None else B + part
+            B = reduce(add, (matmul(Phi.T, targets[rows, :]) for rows, Phi in self._chunks()))
             self._kept = Psi, targets, B
         return self._kept[1], self._kept[2]
 
@@ -183,7 +176,7 @@ class MomentsPath(PointsPath):
     def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
         """diag(1/√w)(R/(1 − h_ii))Eᵀ with R = √w(Ψ − H)E."""
         if groups is not None:
-            return self._by_singular_vectors().loo_residuals(Psi, alpha, groups)
+            return self._by_singular_vectors.loo_residuals(Psi, alpha, groups)
         values, parts = self._shrunk(alpha), []
         for _, Phi in self._chunks():
             F = matmul(Phi, self.Q)
@@ -191,13 +184,13 @@ class MomentsPath(PointsPath):
         xp = array_namespace(parts[0])
         own = xp.concat(parts, axis=0)
         if float(xp.min(own)) < _CLOSE:
-            return self._by_singular_vectors().loo_residuals(Psi, alpha)
+            return self._by_singular_vectors.loo_residuals(Psi, alpha)
         return self.leave_out(self._residuals_of(Psi, alpha), own, Psi, alpha)
 
     def loo_errors(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None = None) -> np.ndarray:
         """Σ w‖ψ − h₋ᵢ‖² / Σ w for every alpha, in one pass."""
         if groups is not None:
-            return self._by_singular_vectors().loo_errors(Psi, alphas, groups)
+            return self._by_singular_vectors.loo_errors(Psi, alphas, groups)
         targets, B = self._targets(Psi)
         T = matmul(self.Q.T, B)
         errors, closest, gamma = np.zeros(len(alphas)), 1.0, self.operator.gamma
@@ -205,13 +198,13 @@ class MomentsPath(PointsPath):
             part, near = left_out_errors(matmul(Phi, self.Q), targets[rows, :], self.omega, T, gamma, alphas)
             errors, closest = errors + part, min(closest, near)
         if closest < _CLOSE:
-            return self._by_singular_vectors().loo_errors(Psi, alphas)
+            return self._by_singular_vectors.loo_errors(Psi, alphas)
         return errors / float(self.n if self.weight is None else self.weight.sum())
 
+    @cached_property
     def _by_singular_vectors(self) -> ThinPath:
-        if self._thin is None:
-            self._thin = ThinPath(self._problem)
-        return self._thin
+        """The same path without cancellation."""
+        return ThinPath(self._problem)
 
 
 def shrunk(omega: Array, gamma: np.ndarray, alpha: float) -> Array:

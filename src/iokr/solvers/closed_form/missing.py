@@ -84,9 +84,7 @@ class _Entries(Path):
         self.penalised = problem.penalised
         labelled = np.ones(self.n) if self.weight is None else self.weight
         self.rows = np.flatnonzero(labelled > 0)
-        # Rows of weight 0 remain points, without labels.
-        indicator = None if len(self.rows) == self.n else (labelled > 0).astype(float)
-        self.base = deformed_kernel(replace(problem, weight=indicator, mask=None))
+        self.base = deformed_kernel(problem)
         observed = self.mask[self.rows]
         self.i, self.j = np.nonzero(observed)
         self.sqrt_w = np.sqrt(labelled[self.rows])[self.i]
@@ -137,18 +135,13 @@ class _Entries(Path):
         N, _ = inverse(system, 1.0)
         a = N @ y
         q = self.mask.shape[1]
-        values = np.zeros((self.n, q))
-        together = np.arange(self.n) if groups is None else groups
-        without: dict[int, np.ndarray] = {}
-        for index, row in enumerate(self.rows):
-            group = int(together[row])
-            if group not in without:
-                own = np.flatnonzero(together[self.rows][self.i] == group)
-                rest = a - N[:, own] @ np.linalg.solve(N[np.ix_(own, own)], a[own])
-                rest[own] = 0.0
-                if groups is None:
-                    without.clear()
-                without[group] = rest
-            values[row] = block[index * q : (index + 1) * q][:, entries] @ (self.sqrt_w * without[group])
-        residuals = (np.where(self.mask, to_numpy(Psi), 0.0) - values)[self.rows]
+        values = np.zeros((len(self.rows), q))
+        together = self.rows if groups is None else groups[self.rows]
+        for group in np.unique(together):
+            own = np.flatnonzero(together[self.i] == group)
+            rest = a - N[:, own] @ np.linalg.solve(N[np.ix_(own, own)], a[own])
+            rest[own] = 0.0
+            for row in np.flatnonzero(together == group):
+                values[row] = block[row * q : (row + 1) * q][:, entries] @ (self.sqrt_w * rest)
+        residuals = np.where(self.mask, to_numpy(Psi), 0.0)[self.rows] - values
         return with_unweighted(self, self.rows, asarray_like(residuals, Psi), Psi, alpha, groups)

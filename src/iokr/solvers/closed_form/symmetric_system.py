@@ -19,6 +19,7 @@ from iokr._array import (
     eigh,
     is_numpy,
     matmul,
+    mirror_upper,
     take_rows,
     to_numpy,
 )
@@ -44,11 +45,16 @@ class Geometry:
 
     def __init__(self, problem: Problem) -> None:
         self.N, self.n = problem.gram.shape[0], problem.n_labeled
-        self.gram = problem.gram.K
+        self._gram = problem.gram
         weight = problem.weight
         self.active = np.arange(self.n) if weight is None else np.flatnonzero(weight > 0)
         self.sqrt_w = None if weight is None else asarray_like(np.sqrt(weight[self.active]), problem.like)
         self.whole = len(self.active) == self.N
+
+    @property
+    def gram(self) -> ScalarGram:
+        """K of all points."""
+        return self._gram.K
 
     @cached_property
     def labeled_gram(self) -> ScalarGram:
@@ -103,6 +109,10 @@ class Geometry:
         """F Z, a row per point. May be overridden."""
         if self.sqrt_w is not None:
             Z = self.sqrt_w[:, None] * Z
+        return self.everywhere(Z)
+
+    def everywhere(self, Z: Array) -> Array:
+        """The N rows of all points: those of Z at the active ones, zero elsewhere."""
         return Z if self.whole else scatter(Z, self.active, self.N)
 
     def from_labels(self, Y: Array) -> Array:
@@ -264,10 +274,7 @@ def _congruence(K: np.ndarray, top: np.ndarray, X: np.ndarray, R: np.ndarray, ro
             K[n + first + rows.start : n + first + rows.stop, columns] += root * part
         if columns.start < n:
             K[:n, columns] = matmul(top.T, above)
-    for columns in blocks(N, _PANEL):
-        K[columns, columns.stop :] = K[columns.stop :, columns].T
-        corner = np.tril(K[columns, columns], k=-1)
-        K[columns, columns] = corner + corner.T + np.diag(np.diagonal(K[columns, columns]))
+    mirror_upper(K.T, np.diagonal(K).copy())  # the lower triangle of K is the upper one of Kᵀ
     return K
 
 

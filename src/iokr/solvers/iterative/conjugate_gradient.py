@@ -28,8 +28,8 @@ from iokr.solvers._routes import preconditioned_bytes
 from iokr.solvers.base import Solver, join_columns, take_columns
 from iokr.solvers.closed_form.symmetric_system import Geometry
 from iokr.solvers.iterative.certificate import sharpened
-from iokr.solvers.iterative.krylov import Map, conjugate_gradients
-from iokr.solvers.iterative.symmetric import refuses_symmetric, relative_gap, relative_residual, solve_columns
+from iokr.solvers.iterative.krylov import Map, conjugate_gradients, restarted
+from iokr.solvers.iterative.symmetric import refuses_symmetric, relative_gap, relative_residual
 from iokr.solvers.pairs.ridge import PairRidge
 
 __all__ = ["ConjugateGradient"]
@@ -134,7 +134,11 @@ class ConjugateGradient(Solver):
         B = points.targets(operator.rotate(problem.Psi))
         gamma = asarray_like(np.broadcast_to(operator.gamma, (B.shape[1],)).copy(), B)[None, :]
         precondition = _nystroem(points, operator.groups(B.shape[1]), alpha, m)
-        Z, R, steps = solve_columns(points, B, gamma, alpha, precondition, tol, limit, lambda steps, norms: None)
+
+        def system(Z: Array) -> Array:
+            return gamma * points.times(Z) + alpha * Z
+
+        Z, R, steps = restarted(system, B, precondition, tol, limit)
         residual, gap = relative_residual(R, B), relative_gap(problem, R)
         self.outcome_ = f"residual {residual:.1e} after {steps} steps, duality gap {gap:.1e}."
         return Solution(operator.unrotate(points.to_points(Z)), max(steps, 1), gap, residual <= tol)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from iokr._array import asarray_like, blocks, is_numpy, matmul, to_numpy
+from iokr._array import asarray_like, blocks, is_numpy, matmul, mirror_upper, to_numpy
 from iokr._component import component
 from iokr._validation.arguments import check_stops
 from iokr.problem import Problem, Solution
@@ -106,11 +106,9 @@ def margin_matrix(labeled: LabeledProblem) -> np.ndarray:
         Q = labeled.gram.detach(lower=True)
         if not is_numpy(Q):
             return np.ascontiguousarray(to_numpy(Q * matmul(left, labeled.Psi.T)))
-        for rows in blocks(len(Q), _PANEL):  # half of the product, by panels in the cache
+        for rows in blocks(len(Q), _PANEL):  # half of the product: K need not be valid above the diagonal
             Q[rows, : rows.stop] *= matmul(left[rows], labeled.Psi[: rows.stop].T)
-            Q[: rows.start, rows] = Q[rows, : rows.start].T
-            corner = np.tril(Q[rows, rows], k=-1)  # K need not be valid above the diagonal
-            Q[rows, rows] = corner + corner.T + np.diag(np.diagonal(Q[rows, rows]))
+        mirror_upper(Q.T, np.diagonal(Q).copy())  # the lower triangle of Q is the upper one of Qᵀ
     else:
         rotated = labeled.operator.rotate(labeled.Psi)
         parts = [(g, take_columns(rotated, group)) for g, group in labeled.operator.groups(rotated.shape[1])]

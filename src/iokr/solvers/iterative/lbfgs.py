@@ -15,6 +15,8 @@ from iokr.solvers.iterative.certificate import sharpened
 
 __all__ = ["LBFGS"]
 
+# Gradients D and directions S are arrays (2, N, q): coefficients, and G times these.
+
 _TRIALS = 60  # steps of a line search, each without a product
 _SLOPE = 0.1  # fraction of the first slope at which a line search ends
 
@@ -88,12 +90,14 @@ class LBFGS(Solver):
                     break  # no step lowers J any further: rounding
                 pairs.clear()
                 continue
-            C, H, before = C + t * S.v, H + t * S.Gv, D
+            C = C + t * S[0, ...]
+            H = H + t * S[1, ...]
+            before = D
             if n_iter % history == history - 1:
                 H = G @ C  # without accumulated rounding
             D = _with_product(problem, C, H)
-            change = _Vector(D.v - before.v, D.Gv - before.Gv)
-            step = _Vector(t * S.v, t * S.Gv)
+            change = D - before
+            step = t * S
             curvature = _inner(step, change)
             if curvature > 0:
                 pairs.append(_Pair(step, change, curvature))
@@ -103,61 +107,52 @@ class LBFGS(Solver):
 
 
 @dataclass(frozen=True, eq=False)
-class _Vector:
-    """Coefficients, and G times these."""
-
-    v: Array
-    Gv: Array
-
-
-@dataclass(frozen=True, eq=False)
 class _Pair:
     """A step, the change of the gradient along it, and their positive inner product."""
 
-    step: _Vector
-    change: _Vector
+    step: Array
+    change: Array
     curvature: float
 
 
-def _inner(a: _Vector, b: _Vector) -> float:
+def _inner(a: Array, b: Array) -> float:
     """⟨a, G b⟩."""
-    return float(array_namespace(a.v).sum(a.v * b.Gv))
+    return float(array_namespace(a).sum(a[0, ...] * b[1, ...]))
 
 
-def _with_product(problem: Problem, C: Array, H: Array) -> _Vector:
-    """The gradient at C, H = G C."""
+def _with_product(problem: Problem, C: Array, H: Array) -> Array:
+    """The gradient D at C, H = G C, and G D."""
     D = problem.gradient(C, H)
-    return _Vector(D, problem.gram @ D)
+    return array_namespace(D).stack([D, problem.gram @ D])
 
 
-def _gap(problem: Problem, D: _Vector, J_0: float) -> float:
+def _gap(problem: Problem, D: Array, J_0: float) -> float:
     """‖∇J‖²/(2α J(0))."""
     return max(_inner(D, D), 0.0) / (2 * problem.alpha * J_0)
 
 
-def _direction(D: _Vector, pairs: deque[_Pair]) -> _Vector:
+def _direction(D: Array, pairs: deque[_Pair]) -> Array:
     """−B D by two loops over the pairs."""
-    v, Gv, shares = D.v, D.Gv, []
+    shares = []
     for pair in reversed(pairs):
-        share = _inner(pair.step, _Vector(v, Gv)) / pair.curvature
-        v, Gv = v - share * pair.change.v, Gv - share * pair.change.Gv
+        share = _inner(pair.step, D) / pair.curvature
+        D = D - share * pair.change
         shares.append(share)
     if pairs:
         last = pairs[-1]
-        scale = last.curvature / _inner(last.change, last.change)
-        v, Gv = scale * v, scale * Gv
+        D = last.curvature / _inner(last.change, last.change) * D
     for pair, share in zip(pairs, reversed(shares), strict=True):
-        more = share - _inner(pair.change, _Vector(v, Gv)) / pair.curvature
-        v, Gv = v + more * pair.step.v, Gv + more * pair.step.Gv
-    return _Vector(-v, -Gv)
+        more = share - _inner(pair.change, D) / pair.curvature
+        D = D + more * pair.step
+    return -D
 
 
-def _first(problem: Problem, D: _Vector) -> float:
+def _first(problem: Problem, D: Array) -> float:
     """1/(α + ⟨D, G D⟩/⟨D, D⟩), the first step along −D: of the size of the kernel."""
-    return 1 / (problem.alpha + max(_inner(D, D), 0.0) / float(array_namespace(D.v).sum(D.v * D.v)))
+    return 1 / (problem.alpha + max(_inner(D, D), 0.0) / float(array_namespace(D).sum(D[0, ...] * D[0, ...])))
 
 
-def _step(problem: Problem, C: Array, H: Array, S: _Vector, t: float) -> float | None:
+def _step(problem: Problem, C: Array, H: Array, S: Array, t: float) -> float | None:
     """t > 0 near the minimum of the convex J(C + tS), from slopes only, without a product; None if J does not fall."""
     slope = _slopes(problem, C, H, S)
     first = slope(0.0)
@@ -181,22 +176,24 @@ def _step(problem: Problem, C: Array, H: Array, S: _Vector, t: float) -> float |
     return low or None
 
 
-def _slopes(problem: Problem, C: Array, H: Array, S: _Vector) -> Callable[[float], float]:
+def _slopes(problem: Problem, C: Array, H: Array, S: Array) -> Callable[[float], float]:
     """t ↦ dJ(C + tS)/dt = ⟨∇ℓ, GS⟩ + α⟨C + tS, GS⟩ + μ⟨L(H + tGS), GS⟩."""
     xp = array_namespace(H)
-    constant, linear = problem.alpha * float(xp.sum(C * S.Gv)), problem.alpha * _inner(S, S)
+    GS = S[1, ...]
+    constant = problem.alpha * float(xp.sum(C * GS))
+    linear = problem.alpha * _inner(S, S)
     if problem.penalty is not None and problem.manifold_weight:
-        turned = problem.penalty @ S.Gv
+        turned = problem.penalty @ GS
         constant += problem.manifold_weight * float(xp.sum(H * turned))
-        linear += problem.manifold_weight * float(xp.sum(S.Gv * turned))
-    along = S.Gv[: problem.n_labeled, :]
+        linear += problem.manifold_weight * float(xp.sum(GS * turned))
+    along = GS[: problem.n_labeled, :]
     if problem.weight is not None:
         along = along * asarray_like(problem.weight, H)[:, None]
     if problem.mask is not None:
         along = xp.where(asarray_like(problem.mask, H), along, 0.0)
 
     def slope(t: float) -> float:
-        gradient = problem.loss_gradient(H + t * S.Gv)
+        gradient = problem.loss_gradient(H + t * GS)
         return float(xp.sum(gradient * along)) + constant + t * linear
 
     return slope

@@ -17,7 +17,8 @@ from iokr.solvers._routes import mixed_bytes
 from iokr.solvers.base import Solver, join_columns, take_columns
 from iokr.solvers.closed_form.cholesky import Cholesky
 from iokr.solvers.closed_form.symmetric_system import Geometry
-from iokr.solvers.iterative.symmetric import refuses_symmetric, relative_gap, relative_residual, solve_columns
+from iokr.solvers.iterative.krylov import restarted
+from iokr.solvers.iterative.symmetric import refuses_symmetric, relative_gap, relative_residual
 
 __all__ = ["MixedPrecision"]
 
@@ -110,7 +111,10 @@ class MixedPrecision(Solver):
             if steps == _EARLY and not bool(xp.all(fallen | (norms <= tol * first[0]))):
                 raise _Stalled
 
-        return solve_columns(points, B, g, alpha, precondition, tol, _LIMIT, watch)
+        def system(Z: Array) -> Array:
+            return g * points.times(Z) + alpha * Z
+
+        return restarted(system, B, precondition, tol, _LIMIT, watch=watch)
 
     def _double(self, problem: Problem, why: str) -> Solution:
         """The same in float64, if that fits."""

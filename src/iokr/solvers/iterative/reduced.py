@@ -17,15 +17,14 @@ from iokr._array import (
     is_numpy,
     largest_eigenvalue,
     matmul,
-    take_rows,
     thin_svd,
 )
 from iokr.gram.scalar import ScalarGram
 from iokr.problem import Problem
 from iokr.solvers.base import by_eigenvalue, join_columns, take_columns, warn_small_alpha
 from iokr.solvers.closed_form.blocks import flatten
-from iokr.solvers.closed_form.deformed import ManifoldPath, Shared
-from iokr.solvers.closed_form.symmetric_system import scatter
+from iokr.solvers.closed_form.deformed import ManifoldPath, PlainKernel, deformed_kernel
+from iokr.solvers.closed_form.symmetric_system import Geometry
 
 __all__ = [
     "BlockLabeledProblem",
@@ -71,24 +70,21 @@ class LabeledProblem:
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.loss = problem, problem.loss
-        n, weight = problem.n_labeled, problem.row_weight
-        self.rows = np.flatnonzero(weight > 0)
-        self.Psi = problem.targets if len(self.rows) == n else take_rows(problem.targets, self.rows)
-        self.weight = asarray_like(weight[self.rows], self.Psi)
-        mask = None if problem.mask is None else np.asarray(problem.mask)[self.rows]
-        self.mask = None if mask is None else asarray_like(mask, self.Psi)
+        self.points = Geometry(problem)
+        rows = self.points.active
+        self.Psi = self.points.rows_of(problem.targets)
+        self.weight = asarray_like(problem.row_weight[rows], self.Psi)
+        self.mask = None if problem.mask is None else asarray_like(np.asarray(problem.mask)[rows], self.Psi)
         self.operator = problem.operator
         diagonal = problem.gram.diagonal()
         largest = float(self.operator.gamma.max()) * float(array_namespace(diagonal).max(diagonal))
         warn_small_alpha(problem.alpha, largest, " in the units of outputs and weights")
         self.semi_supervised = problem.penalty is not None and problem.manifold_weight > 0
         self.lam = 1.0 if self.semi_supervised else problem.alpha
-        self._indicator = None if len(self.rows) == n else (weight > 0).astype(float)
 
     @cached_property
-    def _kernel(self) -> ManifoldPath:
-        problem = replace(self.problem, weight=self._indicator, mask=None)  # only the zeros of the weights matter
-        return ManifoldPath(problem, Shared(problem), None)
+    def _kernel(self) -> ManifoldPath | PlainKernel:
+        return deformed_kernel(self.problem)
 
     def kernel(self, *, spectral: bool) -> LabeledKernel:
         """𝒦, by its spectrum (always so unless A = aI) or a Cholesky factor for each shift. May be overridden."""
@@ -114,11 +110,10 @@ class LabeledProblem:
             return self._kernel.deformed(self.problem.alpha, g)
         return self.gram.dense() if g == 1 else g * self.gram.dense()
 
-    @cached_property
+    @property
     def gram(self) -> ScalarGram:
         """K on the rows of positive weight (supervised problems)."""
-        gram = self.problem.gram.K
-        return gram if len(self.rows) == gram.shape[0] else gram.restrict(self.rows)
+        return self.points.labeled_gram
 
     @cached_property
     def factor(self) -> Array | None:
@@ -137,9 +132,9 @@ class LabeledProblem:
 
     def lift(self, a: Array) -> Array:
         """C (N, q) with h = 𝒦a on the labelled points. May be overridden."""
-        N, alpha = self.problem.gram.shape[0], self.problem.alpha
         if not self.semi_supervised:
-            return a if len(self.rows) == N else scatter(a, self.rows, N)
+            return self.points.everywhere(a)
+        alpha = self.problem.alpha
         C = by_eigenvalue(self.operator, self.operator.rotate(a), lambda g, part: self._kernel.lift(part, alpha, g))
         return self.operator.unrotate(C)
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from iokr._array import Array, array_namespace, asarray_like
 from iokr.gram.operators import IdentityMatrix
 from iokr.problem import Problem
-from iokr.solvers.closed_form.symmetric_system import Geometry
-from iokr.solvers.iterative.krylov import Map, column_norms, restarted
+from iokr.solvers.iterative.krylov import column_norms
 
-__all__ = ["refuses_symmetric", "relative_gap", "relative_residual", "solve_columns"]
-
-Watch = Callable[[int, Array], None]
+__all__ = ["refuses_symmetric", "relative_gap", "relative_residual"]
 
 
 def refuses_symmetric(problem: Problem) -> str | None:
@@ -32,20 +27,6 @@ def refuses_symmetric(problem: Problem) -> str | None:
     if isinstance(problem.Psi, IdentityMatrix):
         return "weights on n outputs are n² numbers; use `Cholesky()`, or `embedding=Nystroem(n_components)`."
     return None
-
-
-def solve_columns(
-    points: Geometry,
-    B: Array,
-    gamma: Array | float,
-    alpha: float,
-    precondition: Map,
-    tol: float,
-    limit: int,
-    watch: Watch,
-) -> tuple[Array, Array, int]:
-    """(Z, residual, steps) with ‖residual‖ ≤ tol ‖b‖ in every column, γ one for all or a row of them."""
-    return restarted(lambda Z: gamma * points.times(Z) + alpha * Z, B, precondition, tol, limit, watch=watch)
 
 
 def relative_gap(problem: Problem, R: Array) -> float:
