@@ -28,7 +28,7 @@ __all__ = ["L2", "Periodic", "Pointwise", "Warped"]
 
 
 class CurveInputs(Kernel):
-    """A kernel on curves in any form that `Functional` takes, from one on their values; gaps are filled by splines."""
+    """A kernel on curves in any form that `Functional` takes, from one on their values."""
 
     base_: Kernel
 
@@ -42,13 +42,25 @@ class CurveInputs(Kernel):
         """base(x_i, x_i). May be overridden."""
         return self.base_.diag(R)
 
-    def _fit_nodes(self, X: Any, grid: Any) -> np.ndarray:
-        table = read_curves(X, grid, "X")
-        self.points_ = table.points
-        return self._complete(to_numpy(table.values))
 
-    def _read(self, X: Any) -> np.ndarray:
+@component
+class CurvesOnGrid(CurveInputs):
+    """A kernel on the values of curves at common nodes; gaps are filled by splines."""
+
+    base: Kernel | None = None
+    grid: Any = None
+    quadrature: Any = "trapezoid"
+
+    def represent(self, X: Any) -> Any:
+        """Values at the nodes. May be overridden."""
         return self._complete(to_numpy(read_curves(X, self.points_, "X").values))
+
+    def _fit_nodes(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The values of X at the nodes, and the weights of these."""
+        table = read_curves(X, self.grid, "X")
+        self.points_ = table.points
+        values = self._complete(to_numpy(table.values))
+        return values, quadrature_weights(self.quadrature, self.points_)
 
     def _complete(self, values: np.ndarray) -> np.ndarray:
         values = np.array(values, dtype=float)
@@ -59,7 +71,7 @@ class CurveInputs(Kernel):
 
 
 @component
-class L2(CurveInputs):
+class L2(CurvesOnGrid):
     """k(x, z) = base(√w x, √w z): a kernel on vectors in the geometry of L², ‖x − z‖² = ∫(x − z)².
 
     Parameters
@@ -78,24 +90,20 @@ class L2(CurveInputs):
            [1. , 1.5]])
     """
 
-    base: Kernel | None = None
-    grid: Any = None
-    quadrature: Any = "trapezoid"
-
     def fit(self, X: Any) -> L2:
         """The nodes, and the base kernel on the weighted values."""
-        values = self._fit_nodes(X, self.grid)
-        self.root_ = np.sqrt(quadrature_weights(self.quadrature, self.points_))
+        values, weights = self._fit_nodes(X)
+        self.root_ = np.sqrt(weights)
         self.base_ = fit_part(RBF() if self.base is None else self.base, "base", values * self.root_)
         return self
 
     def represent(self, X: Any) -> Any:
         """The base kernel's representation of the weighted values."""
-        return self.base_.represent(self._read(X) * self.root_)
+        return self.base_.represent(super().represent(X) * self.root_)
 
 
 @component
-class Pointwise(CurveInputs):
+class Pointwise(CurvesOnGrid):
     """k(x, z) = Σ_t w_t base(x(θ_t), z(θ_t)): the mean over points of a kernel on values.
 
     Parameters
@@ -113,20 +121,11 @@ class Pointwise(CurveInputs):
            [0.684, 1.   ]])
     """
 
-    base: Kernel | None = None
-    grid: Any = None
-    quadrature: Any = "trapezoid"
-
     def fit(self, X: Any) -> Pointwise:
         """The nodes, and the base kernel on all values."""
-        values = self._fit_nodes(X, self.grid)
-        self.w_ = quadrature_weights(self.quadrature, self.points_)
+        values, self.w_ = self._fit_nodes(X)
         self.base_ = fit_part(RBF() if self.base is None else self.base, "base", values.reshape(-1, 1))
         return self
-
-    def represent(self, X: Any) -> np.ndarray:
-        """Values at the nodes."""
-        return self._read(X)
 
     def block(self, R: Any, S: Any) -> Array:
         """Σ_t w_t base(x_i(θ_t), z_j(θ_t))."""
@@ -228,9 +227,7 @@ class Periodic(UnitKernel):
 
     def block(self, R: Parts, S: Parts) -> Array:
         """The (n, m) array of k(s_i, t_j)."""
-        (X, x_norms) = R
-        (Z, z_norms) = S
-        return exp_(scaled_sq_distances(X, x_norms, Z, z_norms, -self.gamma))
+        return exp_(scaled_sq_distances(*R, *S, -self.gamma))
 
     def derivative(self, points: np.ndarray, at: np.ndarray, order: int) -> np.ndarray:
         """gk and (g² − 2γ cos(2πu/p))k for numbers, u = t − s and g = −γ(p/π) sin(2πu/p)."""

@@ -116,8 +116,7 @@ class FeatureMap(ABC):
 
     def recall(self, X: Any) -> Array | None:
         """Φ if X is the array at fit, unchanged; it is returned once at most."""
-        kept = self._at_fit
-        self._at_fit = None
+        kept = self.take_features()
         if kept is None:
             return None
         before, fingerprint, Phi = kept
@@ -125,8 +124,8 @@ class FeatureMap(ABC):
             return None
         return Phi
 
-    def take_features(self) -> Array:
-        """Φ of the objects at fit; it is returned once."""
+    def take_features(self) -> Any:
+        """What is kept of the features at fit: Φ, until `remember`; it is returned once."""
         Phi = self._at_fit
         self._at_fit = None
         return Phi

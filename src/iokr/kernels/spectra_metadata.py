@@ -178,6 +178,4 @@ def _energy(value: Any) -> float:
             energy = float(np.mean(numbers))
     elif isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
         energy = float(value)
-    if not np.isfinite(energy) or energy <= 0:
-        return np.nan
-    return energy
+    return energy if 0 < energy < np.inf else np.nan

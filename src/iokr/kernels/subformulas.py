@@ -119,27 +119,23 @@ def _explained(
         axes = np.meshgrid(*(np.arange(most[element] + 1) for element in heavy))
         counts = np.stack([axis.ravel() for axis in axes])
     found = _nearest(mz + sign * ELECTRON, heavy, counts, most.get("H", 0))
-    fragments: list[str | None] = []
-    losses: list[str | None] = []
-    for column, hydrogens in found:
-        if column < 0:
-            fragments.append(None)
-            losses.append(None)
-            continue
+    fragments: list[str | None] = [None] * len(mz)
+    losses: list[str | None] = [None] * len(mz)
+    for peak, (column, hydrogens) in found.items():
         fragment = dict(zip(heavy, counts[:, column].tolist(), strict=True)) | {"H": hydrogens}
-        fragments.append(write_formula(fragment))
-        losses.append(write_formula({element: most[element] - fragment.get(element, 0) for element in most}))
+        fragments[peak] = write_formula(fragment)
+        losses[peak] = write_formula({element: most[element] - fragment.get(element, 0) for element in most})
     return tuple(fragments), tuple(losses)
 
 
-def _nearest(mz: np.ndarray, heavy: list[str], counts: np.ndarray, hydrogens: int) -> list[tuple[int, int]]:
-    """For each mass (column of `counts`, hydrogens) of the best formula; (−1, 0) if no formula is near."""
+def _nearest(mz: np.ndarray, heavy: list[str], counts: np.ndarray, hydrogens: int) -> dict[int, tuple[int, int]]:
+    """(column of `counts`, hydrogens) of the best formula for each mass, by its number, that a formula is near."""
     atoms = counts.astype(np.float64)
     masses = np.array([MASSES[e] for e in heavy]) @ atoms
     unsaturation = 1.0 + np.array([(VALENCES[e] - 2) / 2 for e in heavy]) @ atoms  # rings and double bonds, without H
     penalty = np.array([0.0 if e in _COMMON else _HETEROATOM_COST for e in heavy]) @ atoms
     tolerance = np.maximum(_PPM * 1e-6 * mz, _ABSOLUTE)
-    found: list[tuple[int, int]] = []
+    found: dict[int, tuple[int, int]] = {}
     height = max(1, _CELLS // max(len(masses), 1))
     for start in range(0, len(mz), height):
         peaks = slice(start, start + height)
@@ -150,7 +146,5 @@ def _nearest(mz: np.ndarray, heavy: list[str], counts: np.ndarray, hydrogens: in
         cost += penalty[None, :]
         for row, column in enumerate(np.argmin(cost, axis=1).tolist()):
             if np.isfinite(cost[row, column]):
-                found.append((column, int(number[row, column])))
-            else:
-                found.append((-1, 0))
+                found[start + row] = (column, int(number[row, column]))
     return found

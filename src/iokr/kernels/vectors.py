@@ -189,8 +189,7 @@ class RBF(UnitKernel):
         """The vectors and their squared norms about the centre."""
         R = check_vectors(X)
         norms = centered_sq_norms(R, self.center_)
-        check_computed(norms, "Row", "γ‖x‖²", room=ROOM * max(self.gamma_, 1.0))
-        return Parts(R, norms)
+        return Parts(R, check_computed(norms, "Row", "γ‖x‖²", room=ROOM * max(self.gamma_, 1.0)))
 
     def block(self, R: Parts, S: Parts) -> Array:
         return exp_(self.log_block(R, S))
@@ -205,9 +204,7 @@ class RBF(UnitKernel):
 
     def log_block(self, R: Parts, S: Parts) -> Array:
         """−γ‖x_i − z_j‖², which differs even where the exponential rounds to zero."""
-        X, x_norms = R
-        Z, z_norms = S
-        return scaled_sq_distances(X, x_norms, Z, z_norms, -self.gamma_, self.center_)
+        return scaled_sq_distances(*R, *S, -self.gamma_, self.center_)
 
 
 @component
@@ -370,13 +367,10 @@ class ARD(UnitKernel):
             else:
                 R = (R - asarray_like(self.center_, R)[None, :]) * asarray_like(root, R)[None, :]
             norms = row_sq_norms(R)
-        check_computed(norms, "Row", "Σ γ_l x_l²", room=ROOM)
-        return Parts(R, norms)
+        return Parts(R, check_computed(norms, "Row", "Σ γ_l x_l²", room=ROOM))
 
     def block(self, R: Parts, S: Parts) -> Array:
-        X, x_norms = R
-        Z, z_norms = S
-        return exp_(scaled_sq_distances(X, x_norms, Z, z_norms, -1.0))
+        return exp_(scaled_sq_distances(*R, *S, -1.0))
 
 
 def _widths(gammas: Any, p: int) -> np.ndarray:

@@ -27,7 +27,7 @@ class Vocabulary:
     of two vocabularies are matched by their features when a block of both is computed.
     """
 
-    _last: Any = None  # another vocabulary, and the columns found in it
+    _last: tuple[Any, np.ndarray] | None = None  # another vocabulary, and the columns found in it
 
     def __init__(self, columns: dict[Hashable, int]) -> None:
         self.columns = columns
@@ -50,8 +50,7 @@ class Vocabulary:
         """For each column that of the same feature in `other`, −1 if there is none."""
         last = self._last
         if last is not None and last[0]() is other:
-            columns: np.ndarray = last[1]
-            return columns
+            return last[1]
         columns = self._translated(other, grow=False)
         self._last = weakref.ref(other), columns
         return columns

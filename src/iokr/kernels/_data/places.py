@@ -45,8 +45,7 @@ class PeakTable:
     @cached_property
     def starts(self) -> np.ndarray:
         """The index of the first peak of each spectrum."""
-        starts: np.ndarray = np.cumsum(self.lengths) - self.lengths
-        return starts
+        return np.asarray(np.cumsum(self.lengths) - self.lengths)
 
     @cached_property
     def by_place(self) -> tuple[np.ndarray, ...]:
@@ -305,18 +304,11 @@ def _add_own(
 def _add_rows_in_chunks(
     left: PeakTable, others: Any, reach: np.ndarray, cutoff: float, sharpness: float, K: np.ndarray
 ) -> None:
-    """`near_pairs_sums` in NumPy."""
-    low = np.searchsorted(others[0], left.place - reach)
-    high = np.searchsorted(others[0], left.place + reach, side="right")
-    owner = np.repeat(np.arange(len(left.lengths)), left.lengths)
-    _pairs_in_chunks(left, others, owner, low, high, cutoff, sharpness, K)
-
-
-def _pairs_in_chunks(
-    left: PeakTable, others: Any, owner: Any, low: Any, high: Any, cutoff: float, sharpness: float, K: np.ndarray
-) -> None:
-    """Add the pairs of peak p with the others low[p] … high[p] to row owner[p] of K, in chunks of pairs."""
+    """`near_pairs_sums` in NumPy: peak p with the others low[p] … high[p], in chunks of pairs."""
     places, variances, weights, heights, columns = others
+    owner = np.repeat(np.arange(len(left.lengths)), left.lengths)
+    low = np.searchsorted(places, left.place - reach)
+    high = np.searchsorted(places, left.place + reach, side="right")
     counts = np.maximum(high - low, 0)
     ends = np.cumsum(counts)
     shared = _one_width(left, variances)

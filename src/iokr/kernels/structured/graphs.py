@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
@@ -12,9 +12,9 @@ import scipy.sparse as sp
 from iokr._component import Limits, component
 from iokr._validation.arguments import NATURAL
 from iokr.data.graphs import Graph, graphs
-from iokr.kernels._data.counts import CountKernel, Counts, Vocabulary
+from iokr.kernels._data.counts import CountKernel, Counts, Vocabulary, numbered
 
-__all__ = ["Levels", "ShortestPath", "WeisfeilerLehman"]
+__all__ = ["Levels", "ShortestPath", "WeisfeilerLehman", "edge_labels"]
 
 
 class Levels(Vocabulary):
@@ -174,17 +174,17 @@ class ShortestPath(CountKernel):
     def represent(self, X: Any) -> Counts:
         """The number of pairs of nodes with each (labels, distance)."""
         parsed = graphs(X, self.label, self.edge_label)
-        codes: dict[Hashable, int] = {}
-        named = [np.array([codes.setdefault(label, len(codes)) for label in g.labels]) for g in parsed]
-        links: dict[Hashable, int] = {None: 0}  # edges of graphs without labels, and longer paths
-        joined = [_joined(g, links) for g in parsed]
+        codes, _ = numbered([label for g in parsed for label in g.labels])
+        # None, with the number 0, is the label of edges of graphs without labels, and of longer paths
+        links, _ = numbered([None, *(label for g in parsed for label in edge_labels(g))])
         rows: list[np.ndarray] = []
         words: list[np.ndarray] = []
-        for i, (g, names, kinds) in enumerate(zip(parsed, named, joined, strict=True)):
+        for i, g in enumerate(parsed):
             first, second, distance = _distances(g)
+            names = np.array([codes[label] for label in g.labels])
             low = np.minimum(names[first], names[second])
             high = np.maximum(names[first], names[second])
-            kind = np.zeros(len(distance), dtype=np.int64) if kinds is None else kinds[first, second]
+            kind = _joined(g, links)[first, second]
             words.append(((distance * len(links) + kind) * len(codes) + low) * len(codes) + high)
             rows.append(np.full(len(distance), i))
         keys, columns = np.unique(np.concatenate(words), return_inverse=True)
@@ -203,13 +203,16 @@ class ShortestPath(CountKernel):
         return Counts.of(np.concatenate(rows), columns, len(parsed), Vocabulary(vocabulary), weight)
 
 
-def _joined(g: Graph, links: dict[Hashable, int]) -> np.ndarray | None:
-    """The number of the label of the edge between two nodes, 0 where there is none; None without labels."""
-    if g.edges is None:
-        return None
+def edge_labels(g: Graph) -> Sequence[Hashable]:
+    """The label of each edge, None in a graph without labels."""
+    return [None] * len(g.indices) if g.edges is None else g.edges
+
+
+def _joined(g: Graph, links: dict[Hashable, int]) -> np.ndarray:
+    """The number of the label of the edge between two nodes, 0 where there is none."""
     kinds = np.zeros((len(g), len(g)), dtype=np.int64)
     ends = np.repeat(np.arange(len(g)), np.diff(g.starts))
-    kinds[ends, g.indices] = [links.setdefault(label, len(links)) for label in g.edges]
+    kinds[ends, g.indices] = [links[label] for label in edge_labels(g)]
     return kinds
 
 

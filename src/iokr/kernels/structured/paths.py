@@ -12,6 +12,7 @@ from iokr._validation.arguments import FLAG, NATURAL
 from iokr.data.graphs import Graph, graphs
 from iokr.data.ragged import places_within
 from iokr.kernels._data.counts import CountKernel, Counts, Vocabulary, name_rows, numbered
+from iokr.kernels.structured.graphs import edge_labels
 
 __all__ = ["Paths"]
 
@@ -65,7 +66,7 @@ class Paths(CountKernel):
         """The words of each graph, or their numbers."""
         parsed = graphs(X, self.label, self.edge_label)
         nodes, _ = numbered([label for g in parsed for label in g.labels])
-        edges, _ = numbered([None, *(label for g in parsed for label in g.edges or ())])
+        edges, _ = numbered([None, *(label for g in parsed for label in edge_labels(g))])
         vocabulary: dict[Hashable, int] = {}
         names = (list(nodes), list(edges))
         all_rows: list[np.ndarray] = []
@@ -103,7 +104,7 @@ def _words(
     owner = np.repeat(np.arange(len(some)), sizes)
     labels = np.array([nodes[label] for g in some for label in g.labels], dtype=np.int64)
     near = np.concatenate([g.indices + shift for g, shift in zip(some, shifts[:-1], strict=True)])
-    kinds = np.concatenate([_edge_numbers(g, edges) for g in some])
+    kinds = np.array([edges[label] for g in some for label in edge_labels(g)], dtype=np.int64)
     degrees = np.concatenate([np.diff(g.starts) for g in some])
     starts = np.concatenate([[0], np.cumsum(degrees)])
     visited = np.arange(len(owner))[:, None]
@@ -124,12 +125,6 @@ def _words(
             return
         once = visited[:, 0] < new  # each path is found from both of its ends
         yield owner[visited[once, 0]], words[once]
-
-
-def _edge_numbers(g: Graph, edges: dict[Hashable, int]) -> np.ndarray:
-    if g.edges is None:
-        return np.zeros(len(g.indices), dtype=np.int64)
-    return np.array([edges[label] for label in g.edges], dtype=np.int64)
 
 
 def _numbered(

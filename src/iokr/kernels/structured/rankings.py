@@ -165,8 +165,7 @@ def spearman_features(ranks: np.ndarray) -> np.ndarray:
     d = ranks.shape[1]
     k = (~np.isnan(ranks)).sum(axis=1, keepdims=True)
     centred = (d + 1.0) * (midranks(ranks) / (k + 1.0) - 0.5)
-    features: np.ndarray = np.nan_to_num(centred) * np.sqrt(12.0 / (d**3 - d))
-    return features
+    return np.asarray(np.nan_to_num(centred) * np.sqrt(12.0 / (d**3 - d)))
 
 
 class _Rankings(Kernel):

@@ -65,8 +65,7 @@ class Tanimoto(UnitKernel):
             raise ValueError(
                 "`Tanimoto` needs binary or count rows, but some entries are negative; use `Cosine` or `RBF`."
             )
-        norms = row_sq_norms(R)
-        check_computed(norms, "Row", "x·x", room=4.0)
+        norms = check_computed(row_sq_norms(R), "Row", "x·x", room=4.0)
         if is_numpy(R) and _packs(R):
             return Parts(Bits.of(R), norms)
         return Parts(R, norms)

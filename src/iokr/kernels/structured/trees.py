@@ -85,45 +85,35 @@ class Subtree(CountKernel):
         """The counts of the subtrees of each tree."""
         n_objects(X)
         trees = as_objects(X)
-        parts = _Parts(bool(self.ordered), self.depth)
+        columns: dict[Any, int] = {}
         rows: list[int] = []
-        columns: list[int] = []
+        places: list[int] = []
         for i, x in enumerate(trees):
-            own = parts.of(tree_nodes(x, self.label, i))
+            own = self._parts(tree_nodes(x, self.label, i), columns)
             rows += [i] * len(own)
-            columns += own
-        weight = float(self.decay) ** np.array(parts.sizes, dtype=np.float64)
-        return Counts.of(np.array(rows), np.array(columns), len(trees), Subtrees(parts.columns), weight)
+            places += own
+        sizes: list[int] = []  # the number of nodes of each part: the parts below it come before it
+        for _, below, _ in columns:
+            sizes.append(1 + sum(sizes[child] for child in below))
+        weight = float(self.decay) ** np.array(sizes, dtype=np.float64)
+        return Counts.of(np.array(rows), np.array(places), len(trees), Subtrees(columns), weight)
 
+    def _parts(self, nodes: list[Node], columns: dict[Any, int]) -> list[int]:
+        """A column for every subtree of a tree, or for its first levels; new ones are added to `columns`."""
 
-class _Parts:
-    """The columns of subtrees, or of their first levels, and the numbers of their nodes."""
+        def column(name: Hashable, below: list[int]) -> int:
+            return columns.setdefault(tree_feature(name, below, bool(self.ordered)), len(columns))
 
-    def __init__(self, ordered: bool, depth: int | None) -> None:
-        self.ordered = ordered
-        self.depth = depth
-        self.columns: dict[Hashable, int] = {}
-        self.sizes: list[int] = []
-
-    def of(self, nodes: list[Node]) -> list[int]:
-        """A column for every part of a tree."""
         found: list[list[int]] = []  # the columns of each node: of its subtree, or of its first levels
         for label, children in nodes:
             name = key(label)
             below = [found[child] for child in children]
             if self.depth is None:
-                found.append([self._column(name, [child[0] for child in below])])
+                found.append([column(name, [child[0] for child in below])])
                 continue
-            own = [self._column(name, [])]
+            own = [column(name, [])]
             height = max(map(len, below), default=0)
             for level in range(min(self.depth, height)):
-                own.append(self._column(name, [child[min(level, len(child) - 1)] for child in below]))
+                own.append(column(name, [child[min(level, len(child) - 1)] for child in below]))
             found.append(own)
-        return [column for own in found for column in own]
-
-    def _column(self, name: Hashable, below: list[int]) -> int:
-        feature = tree_feature(name, below, self.ordered)
-        column = self.columns.setdefault(feature, len(self.columns))
-        if column == len(self.sizes):
-            self.sizes.append(1 + sum(self.sizes[child] for child in below))
-        return column
+        return [number for own in found for number in own]
