@@ -54,12 +54,11 @@ def demonstrate(*, seed: int = 0, progress: Progress = silent) -> Report:
     return report.with_info(run_info(seed=seed, seconds=perf_counter() - start))
 
 
-def run(*, seed: int = 0, repeat: int | None = None, progress: Progress = silent) -> Report:
+def run(*, seed: int = 0, repeat: int = 5, progress: Progress = silent) -> Report:
     """Reconstruct a network of 700 nodes from the links between 70 of them.
 
-    Metrics are means over `repeat` sets of labelled nodes, by default 5; drawings show the first.
+    Metrics are means over `repeat` sets of labelled nodes; drawings show the first.
     """
-    repeat = repeat or 5
     n_models = len(STYLES) - 1
     total = n_models * repeat + 1
     network = make_communities(seed=seed)
@@ -309,10 +308,8 @@ def _path(draw: _Draw) -> tuple[Matrix, list[float]]:
     kernel, manifold_weight, _ = chosen.best_index_
     manifold = Laplacian(chosen.manifold_weight_, n_neighbors=NEIGHBORS)
     gamma = RBF(chosen.kernel_.gamma)
-    held_out = []
-    for alpha in ALPHAS:
-        scores = draw.fit(LinkPredictor(gamma, alpha=alpha, manifold=manifold))
-        held_out.append(100 * draw.metrics(scores)["roc_auc"])
+    models = [LinkPredictor(gamma, alpha=alpha, manifold=manifold) for alpha in ALPHAS]
+    held_out = [100 * draw.metrics(draw.fit(model))["roc_auc"] for model in models]
     return 100 * np.asarray(chosen.scores_)[kernel, manifold_weight], held_out
 
 

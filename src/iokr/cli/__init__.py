@@ -4,8 +4,9 @@ Signal handlers are installed before anything is imported, and nothing heavy is 
 that `iokr --help` answers at once.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from iokr._lazy import lazy_names
 from iokr.cli.signals import end_at_signals
 
 if TYPE_CHECKING:
@@ -14,12 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["app", "main"]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "app":
-        from iokr.cli.commands import app
-
-        return app
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = lazy_names(__name__)
 
 
 def main() -> None:

@@ -269,9 +269,10 @@ def print_sections(sections: Mapping[str, Mapping[str, Any]], column: str, forma
     """Print a table for each section: its items, and their values in a column of that name."""
     from iokr.apps.report import Table
 
-    tables = []
-    for title, values in sections.items():
-        tables.append(Table(title, [{"item": item, column: value} for item, value in values.items()]))
+    tables = [
+        Table(title, [{"item": item, column: value} for item, value in values.items()])
+        for title, values in sections.items()
+    ]
     print_tables(tables, format)
 
 

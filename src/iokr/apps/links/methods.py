@@ -215,8 +215,8 @@ class HeldOut:
         order = np.argsort(self.scores, kind="stable")
         parts = np.array_split(order, max(1, len(order) // _FEWEST))
         means = np.array([(self.scores[part].mean(), self.truth[part].mean()) for part in parts])
-        weights = np.array([len(part) for part in parts], dtype=float)
-        rule = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(*means.T, sample_weight=weights)
+        rule = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
+        rule.fit(*means.T, sample_weight=np.array([len(part) for part in parts], dtype=float))
         return np.asarray(rule.predict(scores))
 
     @property

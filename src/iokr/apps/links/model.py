@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Unpack
@@ -244,8 +245,10 @@ def _threshold(nodes: ModelNodes, scores: PairScores, held_out: list[HeldOut]) -
 def _formats(network: LinkData, inputs: list[Inputs]) -> tuple[FeatureFormat, ...]:
     if network.rows.X is None:
         return ()
-    both = zip(network.sides, inputs, strict=True)
-    return tuple(FeatureFormat.of(nodes, network.layout, network.missing, one.scaling) for nodes, one in both)
+    return tuple(
+        FeatureFormat.of(nodes, network.layout, network.missing, one.scaling)
+        for nodes, one in zip(network.sides, inputs, strict=True)
+    )
 
 
 # --------------------------------------------------------------------------------------------------- two kinds of nodes
@@ -285,13 +288,12 @@ def _both_left_out(model: BipartitePredictor, X: Matrix, Z: Matrix, Y: Matrix, s
     rows, columns = (np.array_split(rng.permutation(size), min(_PARTS, size)) for size in (n, m))
     kernels = model.row_model_.kernel.kernel, model.column_model_.kernel.kernel
     alone = BipartitePredictor(*kernels, alpha=model.alpha_)
-    for one in rows:
-        for other in columns:
-            i = np.setdiff1d(np.arange(n), one)
-            j = np.setdiff1d(np.arange(m), other)
-            if len(i) and len(j) and Y[np.ix_(i, j)].any():
-                fitted = alone.fit(X[i], Z[j], Y[np.ix_(i, j)])
-                S[np.ix_(one, other)] = fitted.decision_function(X[one], Z[other])
+    for one, other in product(rows, columns):
+        i = np.setdiff1d(np.arange(n), one)
+        j = np.setdiff1d(np.arange(m), other)
+        known = Y[np.ix_(i, j)]
+        if known.any():
+            S[np.ix_(one, other)] = alone.fit(X[i], Z[j], known).decision_function(X[one], Z[other])
     return S
 
 
@@ -303,8 +305,14 @@ def _left_out_table(network: LinkData, Y: Matrix, scores: dict[str, Matrix]) -> 
         truth = Y[seen] > 0
         if truth.any() and not truth.all():
             roc, precision = areas_of(truth, S[seen])
-            areas = {"AUC-ROC %": round(100 * roc, 1), "AUC-PR %": round(100 * precision, 1)}
-            rows.append({"pairs": pairs, **areas, "linked %": round(100 * float(truth.mean()), 2)})
+            rows.append(
+                {
+                    "pairs": pairs,
+                    "AUC-ROC %": round(100 * roc, 1),
+                    "AUC-PR %": round(100 * precision, 1),
+                    "linked %": round(100 * float(truth.mean()), 2),
+                }
+            )
     note = (
         "One node of a kind is left out at a time, and thirds of either kind where both are new. Optimistic: kernels "
         "and alpha were chosen by the first two rows."

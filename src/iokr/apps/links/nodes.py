@@ -90,6 +90,11 @@ class ModelNodes:
         """Which nodes are new."""
         return np.concatenate([np.arange(len(side.ids)) >= side.n_fitted for side in self.sides])
 
+    @property
+    def is_labeled(self) -> NDArray[np.bool_]:
+        """Which nodes are labelled."""
+        return np.isin(np.arange(len(self.ids)), self.labeled)
+
     @cached_property
     def adjacency(self) -> csr_array:
         """The known links between all nodes, (N, N), symmetric; later nodes have none."""
@@ -106,7 +111,7 @@ class ModelNodes:
         """Names of groups of nodes, and the group of each: its kind, or whether it is labelled."""
         if self.across:
             return self.kinds, np.repeat([0, 1], [len(side.ids) for side in self.sides])
-        return ("labelled", "new"), np.where(np.isin(np.arange(len(self.ids)), self.labeled), 0, 1)
+        return ("labelled", "new"), np.where(self.is_labeled, 0, 1)
 
     def known_links(self) -> tuple[Numbers, Matrix]:
         """Known links (i, j), i < j, and their weights."""
@@ -284,7 +289,6 @@ def _best(
     """The best pairs of a node of one list and one of another, which shares none, or of two nodes of one list."""
     to = one if other is None else other
     known = np.column_stack(nodes.adjacency[one][:, to].nonzero())
-    B = scores.B[to - scores.first]
-    pairs, values = best_pairs(scores.A[one], B, top=top, known=known, one_list=other is None)
+    pairs, values = best_pairs(scores.A[one], scores.B[to - scores.first], top=top, known=known, one_list=other is None)
     ends = np.column_stack([one[pairs[:, 0]], to[pairs[:, 1]]])
     return np.sort(ends, axis=1).astype(np.int64), values

@@ -201,8 +201,8 @@ def network_of(result: LinkResult) -> nx.Graph:
         for side in nodes.sides:
             graph.add_nodes_from(side.ids.tolist(), kind=side.kind)
     else:
-        labeled = np.isin(np.arange(len(nodes.ids)), nodes.labeled).tolist()
-        graph.add_nodes_from((name, {"labeled": one}) for name, one in zip(nodes.ids.tolist(), labeled, strict=True))
+        labeled = zip(nodes.ids.tolist(), nodes.is_labeled.tolist(), strict=True)
+        graph.add_nodes_from((name, {"labeled": one}) for name, one in labeled)
     known, weights = nodes.known_links()
     for (one, other), weight in zip(nodes.ids[known].tolist(), weights.tolist(), strict=True):
         weighted = {} if nodes.across else {"weight": weight}
@@ -225,8 +225,7 @@ def _tsv(table: pd.DataFrame, *, safe: bool) -> str:
     table = table.map(lambda cell: text_of(cell) if isinstance(cell, bool) else cell)
     if safe:
         table = table.map(no_formula)
-    text: str = table.to_csv(sep="\t", index=False, lineterminator="\n", na_rep="nan")
-    return text
+    return str(table.to_csv(sep="\t", index=False, lineterminator="\n", na_rep="nan"))
 
 
 # ----------------------------------------------------------------------------------------------------------- live parts

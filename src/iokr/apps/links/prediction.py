@@ -175,7 +175,6 @@ def _table(
 ) -> tuple[pd.DataFrame, Details]:
     """The list of links, and the evidence for each."""
     names = nodes.ids[pairs]
-    head = {"rank": np.arange(1, len(pairs) + 1), "source": names[:, 0], "target": names[:, 1], "score": values}
     if nodes.across:
         one, other = nodes.kinds
         degrees = nodes.adjacency.sum(axis=1).astype(np.int64)[pairs]
@@ -190,17 +189,24 @@ def _table(
         details = evidence_across(nodes, model.estimator, pairs)
     else:
         terms = Terms.of(model.parts, nodes)
-        labeled = np.isin(np.arange(len(nodes.ids)), nodes.labeled)
         kinds = np.array(["new–new", "labelled–new", "labelled–labelled"])
         columns = {
             **model.calibrated(values, scores.size(nodes.labeled)),
-            "pair": kinds[labeled[pairs].sum(axis=1)],
+            "pair": kinds[nodes.is_labeled[pairs].sum(axis=1)],
             "shared partners": shared_neighbours(nodes, pairs),
             "similarity": similarity(nodes, terms.kernel, pairs),
         }
         details = evidence(nodes, scores, terms, pairs)
-    above = {"above threshold": values > model.threshold}
-    return pd.DataFrame({**head, **columns, **above, "evidence": [_text(parts) for parts in details]}), details
+    table = {
+        "rank": np.arange(1, len(pairs) + 1),
+        "source": names[:, 0],
+        "target": names[:, 1],
+        "score": values,
+        **columns,
+        "above threshold": values > model.threshold,
+        "evidence": [_text(parts) for parts in details],
+    }
+    return pd.DataFrame(table), details
 
 
 def _text(details: Sequence[Table]) -> str:

@@ -169,28 +169,41 @@ def _read_across(rows: Nodes, columns: Nodes, edges: Any, ends: dict[str, Any]) 
         known=[*rows.ids.tolist(), *columns.ids.tolist()],
         **ends,
     )
-    kinds = (rows.views[0][0], columns.views[0][0])
-    network = _across(table, rows, columns, kinds, (*rows.rejections, *columns.rejections))
-    notes = (*rows.notes, *columns.notes, *table.notes)
-    return replace(network, notes=notes, comments=rows.comments + columns.comments + table.comments)
+    return _across(table, rows, columns, (rows.views[0][0], columns.views[0][0]), [rows, columns])
 
 
 def _read_bipartite(nodes: Nodes, edges: Any, ends: dict[str, Any]) -> LinkData:
     """One table of nodes, whose kind is the column of the edge list that they are in."""
     table = read_edges(as_edges(edges), known=nodes.ids.tolist(), **ends)
     rows, columns, lost = _by_column(table, nodes)
-    network = _across(table, rows, columns, ("rows", "columns"), (*nodes.rejections, *lost))
-    return replace(network, notes=(*nodes.notes, *table.notes), comments=nodes.comments + table.comments)
+    return _across(table, rows, columns, ("rows", "columns"), [nodes], lost)
 
 
 def _across(
-    table: FileTable, rows: Nodes, columns: Nodes, names: tuple[str, str], rejections: tuple[Rejection, ...]
+    table: FileTable,
+    rows: Nodes,
+    columns: Nodes,
+    names: tuple[str, str],
+    tables: Sequence[Nodes],
+    lost: Sequence[Rejection] = (),
 ) -> LinkData:
-    """Two kinds of nodes, called as the columns of the edge list or, where these have no names, by `names`."""
+    """Two kinds of nodes, called as the columns of the edge list or, where these have no names, by `names`.
+
+    `tables` are the nodes as read, and `lost` those of them that are of neither kind.
+    """
     titled = len(set(table.head)) == 2 and all(table.head)
     kinds = (table.head[0], table.head[1]) if titled else names
     known, more = _links_across(table, rows, columns)
-    return LinkData(rows, columns, kinds, known, np.arange(len(rows.ids)), (*rejections, *more))
+    return LinkData(
+        rows,
+        columns,
+        kinds,
+        known,
+        np.arange(len(rows.ids)),
+        (*(one for nodes in tables for one in nodes.rejections), *lost, *more),
+        (*(note for nodes in tables for note in nodes.notes), *table.notes),
+        sum(nodes.comments for nodes in tables) + table.comments,
+    )
 
 
 def _named_links(matrix: csr_array, rows: Nodes, columns: Nodes) -> Any:
