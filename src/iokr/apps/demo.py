@@ -192,17 +192,16 @@ def _ceiling(draw: _Draw) -> float:
 
 def _table(draws: list[_Draw]) -> Table:
     prevalence = _percent(draws, GAUSSIAN, "prevalence").mean
-    rows = []
-    for name in STYLES:
-        precision = _percent(draws, name, "average_precision")
-        rows.append(
-            {
-                "method": name,
-                "AUC-ROC %": _percent(draws, name, "roc_auc"),
-                "AUC-PR %": precision,
-                "times prevalence": round(precision.mean / prevalence, 1),
-            }
-        )
+    precisions = {name: _percent(draws, name, "average_precision") for name in STYLES}
+    rows = [
+        {
+            "method": name,
+            "AUC-ROC %": _percent(draws, name, "roc_auc"),
+            "AUC-PR %": precision,
+            "times prevalence": round(precision.mean / prevalence, 1),
+        }
+        for name, precision in precisions.items()
+    ]
     n, known = len(draws[0].new), len(draws[0].labeled)
     title = f"Links among {n} nodes, known between {known} of them; {prevalence:.1f} % of the pairs are linked"
     return Table(title, rows, our_rows=tuple(i for i, name in enumerate(STYLES) if name in (SEMI, ANGLE, SUPERVISED)))

@@ -88,10 +88,14 @@ def _memory(devices: Sequence[int]) -> dict[str, str]:
     """Free memory of the machine and of its GPUs, and the largest fit with a full matrix."""
     from iokr._system.memory import available_memory, container_limit, human_bytes, largest_exact
 
+    try:
+        machine = human_bytes(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        machine = "unknown"
     limit = container_limit()
     free = available_memory()
     found = {
-        "machine": _physical_memory(),
+        "machine": machine,
         "left by the container's limit": "no limit" if limit is None else human_bytes(limit),
         "available to a fit": "unknown" if free is None else human_bytes(free),
         "largest exact fit": "unknown" if free is None else f"n = {largest_exact(free)}",
@@ -99,15 +103,6 @@ def _memory(devices: Sequence[int]) -> dict[str, str]:
     for i, size in enumerate(devices):
         found[f"free on cuda:{i}"] = f"{human_bytes(size)}, largest exact fit n = {largest_exact(size)}"
     return found
-
-
-def _physical_memory() -> str:
-    from iokr._system.memory import human_bytes
-
-    try:
-        return human_bytes(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, ValueError, OSError):
-        return "unknown"
 
 
 def _data() -> dict[str, str]:

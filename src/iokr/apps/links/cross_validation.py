@@ -27,9 +27,9 @@ from iokr.apps.links.methods import (
     searches,
 )
 from iokr.apps.links.model import training_set
-from iokr.apps.links.page import formula_notes, rejected_tsv
+from iokr.apps.links.page import formula_notes, rejected_tsv, written
 from iokr.apps.links.settings import FitOptions, Settings, check_arguments
-from iokr.apps.report import MUTED, OURS, THEIRS, Report, Table, Text, run_info, write_run
+from iokr.apps.report import MUTED, OURS, THEIRS, Report, Table, Text, run_info
 from iokr.apps.report.progress import Progress, silent
 from iokr.apps.report.rankings import curves_tsv, ranking_figures
 from iokr.estimators.areas import AREAS, score_of
@@ -139,9 +139,7 @@ class LinkScores:
                 "rejected.tsv": rejected_tsv(network.rejections, safe=spreadsheet_safe),
             },
         )
-        if folder is not None:
-            write_run(found, Path(folder), force=force, spreadsheet_safe=spreadsheet_safe)
-        return found
+        return written(found, folder, force=force, safe=spreadsheet_safe)
 
     def _summary(self, table: Table) -> str:
         network = self.network

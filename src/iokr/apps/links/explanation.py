@@ -48,40 +48,41 @@ class Terms:
 
 def _of_link_predictor(nodes: ModelNodes, fitted: Any, slope: float) -> Terms:
     """⟨h(u), h(v)⟩ = Σ_ij k(u, i) ⟨c_i, c_j⟩ k(v, j)."""
-    [side] = nodes.sides
     model = fitted.model_
     labeled = fitted.labeled_
     C = to_numpy(model.solution_.C)
     points = labeled
     if len(C) > len(labeled):  # semi-supervised
-        points = np.append(labeled, np.setdiff1d(np.arange(side.n_fitted), labeled))
-
-    def rows(some: Numbers) -> tuple[Matrix, Matrix]:
-        K = to_numpy(model.kernel_(side.X[some], side.X[points]))
-        return K, K
+        points = np.append(labeled, np.setdiff1d(np.arange(nodes.sides[0].n_fitted), labeled))
 
     def weight(i: Numbers, j: Numbers) -> Matrix:
         return np.asarray(slope * np.einsum("...k,...k->...", C[i], C[j]))
 
-    return Terms(model.kernel_, points, rows, weight)
+    return Terms(model.kernel_, points, _rows(nodes, model.kernel_, points), weight)
 
 
 def _of_pair_model(nodes: ModelNodes, model: Any, slope: float) -> Terms:
     """Σ_ij S_ij (m_ui k_vj + k_ui m_vj)."""
-    [side] = nodes.sides
-    labeled = model.labeled_
     S = to_numpy(model.ridge_.S)
-    mix = model.ridge_.mix
-
-    def rows(some: Numbers) -> tuple[Matrix, Matrix]:
-        K = to_numpy(model.kernel_(side.X[some], side.X[labeled]))
-        M = (1 - mix) * K + mix * (some[:, None] == labeled[None, :])
-        return M, K
 
     def weight(i: Numbers, j: Numbers) -> Matrix:
         return np.asarray(slope * (2 * S[i, j]))
 
-    return Terms(model.kernel_, labeled, rows, weight)
+    rows = _rows(nodes, model.kernel_, model.labeled_, model.ridge_.mix)
+    return Terms(model.kernel_, model.labeled_, rows, weight)
+
+
+def _rows(
+    nodes: ModelNodes, kernel: Kernel, points: Numbers, mix: float = 0.0
+) -> Callable[[Numbers], tuple[Matrix, Matrix]]:
+    """(m, k) of some nodes: k_ui, and m_ui = (1 − mix) k_ui + mix [u = i], over the points i."""
+    [side] = nodes.sides
+
+    def rows(some: Numbers) -> tuple[Matrix, Matrix]:
+        K = to_numpy(kernel(side.X[some], side.X[points]))
+        return (1 - mix) * K + mix * (some[:, None] == points[None, :]), K
+
+    return rows
 
 
 def _add(one: Terms, other: Terms) -> Terms:
@@ -144,8 +145,7 @@ def evidence(nodes: ModelNodes, scores: PairScores, terms: Terms, pairs: Numbers
         j = near[v][:, None, :]
         at_u = u[:, None, None]
         at_v = v[:, None, None]
-        found = terms.weight(i, j) * (L[at_u, i] * R[at_v, j] + R[at_u, i] * L[at_v, j]) / 2
-        values = found.reshape(len(part), -1)
+        values = (terms.weight(i, j) * (L[at_u, i] * R[at_v, j] + R[at_u, i] * L[at_v, j]) / 2).reshape(len(part), -1)
         totals = scores.of_pairs(part)
         largest = np.argsort(-values, axis=1, kind="stable")[:, :_TERMS]
         for p, best in enumerate(largest):

@@ -96,10 +96,9 @@ def _lengths(X: Matrix, views: list[list[int] | None]) -> Any:
 
 def _kernels_of(name: str, X: Matrix, view: list[int] | None) -> list[Kernel]:
     """The kernels to choose from on some columns, None being all."""
-    kernels: list[Kernel]
     if name == "gaussian":
         gamma = float(RBF().fit(X if view is None else X[:, view]).gamma_)
-        kernels = [RBF(gamma * width) for width in WIDTHS]
+        kernels: list[Kernel] = [RBF(gamma * width) for width in WIDTHS]
     else:
         kernels = [{"tanimoto": Tanimoto, "cosine": Cosine, "linear": Linear}[name]()]
     return kernels if view is None else [Columns(kernel, view) for kernel in kernels]

@@ -255,9 +255,8 @@ def compare(
         for fitted in fit_methods(methods, models, part, progress=in_fold):
             S = fitted.decision_function()
             S = S / root_mean_square(S[np.ix_(split.train, split.train)])  # folds can be compared
-            rankings = [part[1:] for part in split.held_out(S)]
-            truth, scores = (np.concatenate(part) for part in zip(*rankings, strict=True))
-            pairs[fitted.method].append((truth, scores))
+            _, truth, scores = zip(*split.held_out(S), strict=True)
+            pairs[fitted.method].append((np.concatenate(truth), np.concatenate(scores)))
     found = [HeldOut.of(method, folds) for method, folds in pairs.items()]
     return sorted(found, key=lambda one: float(score_of(scoring, one.areas.mean(axis=0))), reverse=True)
 

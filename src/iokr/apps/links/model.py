@@ -187,8 +187,7 @@ def training_set(network: LinkData, settings: Settings) -> tuple[TrainingSet, In
     inputs = inputs_of(nodes, settings, network.labeled)
     if nodes.X is not None and not np.ptp(nodes.X, axis=0).any():
         names = " and ".join(str(path) for path in network.files[: len(nodes.views)]) or "`nodes`"
-        n = len(nodes.ids)
-        raise ValueError(f"{names}: every feature has one value for all {n} nodes: nothing to learn from.")
+        raise ValueError(f"{names}: every feature has one value for all {len(nodes.ids)} nodes: nothing to learn from.")
     known = network.links / network.links.data.max()  # so that their sum does not overflow
     return TrainingSet(inputs.X, known / known.data.mean(), network.labeled), inputs
 
@@ -209,7 +208,6 @@ def _fit_one_kind(network: LinkData, settings: Settings, seed: int, progress: Pr
     fitted = choose_and_learn(method, models, data, settings, seed, choosing)
     used = parts_of(fitted.method, fitted.model)
     nodes = ModelNodes.of(network, [inputs.X])
-    table = comparison_table(held_out, n_compared, len(data.labeled), settings.scoring) if held_out else None
     return LinkModel(
         method,
         fitted.model,
@@ -217,7 +215,9 @@ def _fit_one_kind(network: LinkData, settings: Settings, seed: int, progress: Pr
         _formats(network, [inputs]),
         threshold=_threshold(nodes, PairScores.of(used, nodes), held_out),
         scoring=settings.scoring,
-        comparison_table=table,
+        comparison_table=(
+            comparison_table(held_out, n_compared, len(data.labeled), settings.scoring) if held_out else None
+        ),
         chosen_table=chosen_table(network, settings, fitted),
         description=describe(network, settings, [name for name, _, _ in used]),
         held_out=tuple(held_out),

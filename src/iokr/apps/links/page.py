@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import astuple, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from iokr.apps.report import (
     require_report_packages,
     to_cytoscape,
     to_graphml,
+    write_run,
 )
 from iokr.apps.report.figures import Canvas
 from iokr.apps.report.tables import no_formula, text_of
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from iokr.apps.links.model import LinkModel
     from iokr.apps.links.prediction import LinkResult
 
-__all__ = ["formula_notes", "model_report", "network_of", "prediction_report", "rejected_tsv"]
+__all__ = ["formula_notes", "model_report", "network_of", "prediction_report", "rejected_tsv", "written"]
 
 FEWEST = 50  # predicted links that are drawn in any case
 DRAWN = 150  # predicted links in the drawing for readers without script; with more it shows nothing
@@ -176,6 +178,13 @@ def _notes_across(model: LinkModel) -> tuple[str, ...]:
     )
 
 
+def written(report: Report, folder: Path | str | None, *, force: bool, safe: bool) -> Report:
+    """The report, of which all files are written to `folder` where one is given."""
+    if folder is not None:
+        write_run(report, Path(folder), force=force, spreadsheet_safe=safe)
+    return report
+
+
 def formula_notes(ids: Sequence[str], *, safe: bool) -> tuple[str, ...]:
     """A note on ids that spreadsheets take for formulas, if there are any."""
     odd = [name for name in ids if no_formula(name) != name]
@@ -242,8 +251,7 @@ def _live_parts(result: LinkResult, table: LiveTable) -> tuple[Text, LiveNetwork
     shown = np.unique(np.concatenate([links, pairs]))
     if len(shown) > MANY:
         shown = np.unique(pairs)
-    at = np.full(len(nodes.ids), -1)
-    at[shown] = np.arange(len(shown))
+    at = pd.Index(shown).get_indexer(np.arange(len(nodes.ids)))  # −1 for a node that is not shown
     inside = (at[links] >= 0).all(axis=1)
     words = f"{len(shown)} of {len(nodes.ids)} nodes, {inside.sum()} of {len(links)} known links."
     links = at[links[inside]]
@@ -277,8 +285,7 @@ def _still(places: Any, predicted: Any, known: Any, words: str) -> Figure:
     """The best predicted links, with the known ones between their nodes, for readers without script."""
     best = predicted[:DRAWN]
     used = np.unique(best)
-    to = np.full(len(places), -1)
-    to[used] = np.arange(len(used))
+    to = pd.Index(used).get_indexer(np.arange(len(places)))  # −1 for a node that is not drawn
     return draw_network(
         places[used],
         {"plain": to[known[(to[known] >= 0).all(axis=1)]], "predicted": to[best]},

@@ -17,9 +17,9 @@ from iokr.apps.links.explanation import Details, Terms, evidence, evidence_acros
 from iokr.apps.links.features import LaterNodes, with_later
 from iokr.apps.links.model import LinkModel, fit
 from iokr.apps.links.nodes import ModelNodes, PairScores, Selection, rank
-from iokr.apps.links.page import network_of, prediction_report
+from iokr.apps.links.page import network_of, prediction_report, written
 from iokr.apps.links.settings import FitOptions, check_arguments
-from iokr.apps.report import Report, Table, run_info, write_run
+from iokr.apps.report import Report, Table, run_info
 from iokr.apps.report.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -91,9 +91,7 @@ class LinkResult:
         Files of an earlier run are overwritten with `force` only.
         """
         found = prediction_report(self, spreadsheet_safe=spreadsheet_safe)
-        if folder is not None:
-            write_run(found, Path(folder), force=force, spreadsheet_safe=spreadsheet_safe)
-        return found
+        return written(found, folder, force=force, safe=spreadsheet_safe)
 
 
 def predict(
