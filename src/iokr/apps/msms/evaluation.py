@@ -138,8 +138,7 @@ def evaluate(
         group: fold_numbers(library, folds, group=group, column=folds_from, similarity=similarity, seed=seed)
         for group in dict.fromkeys(["inchikey14", *larger])
     }
-    run = {**library.key(), "folds": fold_of, "baselines": baselines, "seed": seed}
-    parts = Checkpoint.of(checkpoint, run)
+    parts = Checkpoint.of(checkpoint, {**library.key(), "folds": fold_of, "baselines": baselines, "seed": seed})
     total = sum(int(fold.max()) + 1 for fold in fold_of.values())
     done = 0
     found: dict[str, OutOfFold] = {}

@@ -17,12 +17,10 @@ from iokr.apps.readers.candidate_files import Candidate, read_candidates
 from iokr.apps.readers.molecule_files import MoleculeTable, read_database
 from iokr.apps.readers.records import Rejected, name_of
 from iokr.apps.readers.spectra_files import SpectraFiles, read_spectra_files
-from iokr.apps.report import Table
 from iokr.chem import spectra as chem_spectra
 from iokr.chem.adducts import parse_adduct
 from iokr.chem.cleaning import Cleaning
 from iokr.chem.formulas import parse_formula, write_formula
-from iokr.chem.spectra import MassSpectra
 from iokr.chem.structures.fingerprints import Fingerprints
 from iokr.chem.structures.known import KnownMolecules
 from iokr.chem.structures.molecules import rdkit_version, structure_text
@@ -107,7 +105,7 @@ def read_spectra(
             {**known, "smiles": structure_text(structure)}
             for known, structure in zip(found.metadata, structures, strict=True)
         ]
-        spectra = MassSpectra(found.mz, found.intensity, found.indptr, found.precursor_mz, metadata)
+        spectra = chem_spectra.MassSpectra(found.mz, found.intensity, found.indptr, found.precursor_mz, metadata)
     cleaning = Cleaning(min_intensity=min_intensity, min_peaks=min_peaks)
     return read_spectra_files(spectra, cleaning=cleaning, ion_mode=ion_mode, annotations=annotations)
 
@@ -147,13 +145,13 @@ class Structures:
         self.fingerprints = Fingerprints(kinds, cache)
 
 
-def input_table(what: str, files: SpectraFiles, rejections: Sequence[Rejected]) -> Table:
+def input_table(what: str, files: SpectraFiles, rejections: Sequence[Rejected]) -> report.Table:
     """The number of spectra read, and the rejected records by reason."""
     rows: list[dict[str, Any]] = [{"records": what, "count": len(files.spectra), "status": f"of {files.n_read} read"}]
     counts = Counter((f"{one.what}: {one.reason}", one.action) for one in rejections)
     rows += [{"records": name, "count": count, "status": action} for (name, action), count in counts.most_common(20)]
     note = "`rejected.tsv` lists every record that was left out or changed, with the reason." if rejections else ""
-    return Table("Input", rows, note=note)
+    return report.Table("Input", rows, note=note)
 
 
 @dataclass(frozen=True)

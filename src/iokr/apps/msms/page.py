@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -65,12 +64,10 @@ def rejected_frame(rejections: Sequence[Rejected]) -> pd.DataFrame:
 def table_file(frame: pd.DataFrame, format: str = "tsv", *, safe: bool = False) -> str | bytes:
     """A frame as TSV, CSV, JSON or Parquet; in texts a cell is on one line."""
     if format == "parquet":
-        buffer = io.BytesIO()
         try:
-            frame.to_parquet(buffer, index=False)
+            return bytes(frame.to_parquet(index=False))
         except ImportError as error:
             raise ImportError("`format=\"parquet\"` needs the extra `parquet`: pip install 'iokr[parquet]'") from error
-        return buffer.getvalue()
     if format == "json":
         return json.dumps(plain(records(frame)), indent=1, ensure_ascii=False) + "\n"
     cells = _plain_cells(frame).map(_line)
@@ -83,9 +80,8 @@ def write_report(
     report: Report, folder: Any, *, force: bool, format: str = "tsv", spreadsheet_safe: bool = False, **_: Any
 ) -> list[Path]:
     """Write a report to a folder, its own tables as TSV where they cannot be Parquet; the paths of the files."""
-    if format == "parquet":
-        format = "tsv"
-    return write_run(report, Path(folder), force=force, format=format, spreadsheet_safe=spreadsheet_safe)
+    own = "tsv" if format == "parquet" else format
+    return write_run(report, Path(folder), force=force, format=own, spreadsheet_safe=spreadsheet_safe)
 
 
 def _line(value: Any) -> str:
@@ -136,9 +132,7 @@ def cards(shown: Sequence[Card]) -> Iterator[Text | Figure]:
         p = "" if best["probability"] is None else f", probability {best['probability']:.2f}"
         yield Text(f"Spectrum {card.name}: {name_of(best)}{p}")
         yield _mirror(card)
-        drawn = _structures(card)
-        if drawn is not None:
-            yield drawn
+        yield from _structures(card)
 
 
 def _mirror(card: Card) -> Figure:
@@ -173,8 +167,8 @@ def _mirror(card: Card) -> Figure:
     return plot(draw, caption=caption, size=(5.6, 2.6))
 
 
-def _structures(card: Card) -> Figure | None:
-    """The candidates drawn, with the substructure highlighted that they share with the training molecule."""
+def _structures(card: Card) -> Iterator[Figure]:
+    """The candidates, if all can be drawn; the substructure shared with the training molecule is highlighted."""
     from iokr.chem.structures.drawing import draw_molecules
 
     legends = []
@@ -188,11 +182,11 @@ def _structures(card: Card) -> Figure | None:
     probabilities = [row["probability"] for row in card.candidates]
     svg = draw_molecules([row["smiles"] for row in card.candidates], legends, like=card.evidence, shares=probabilities)
     if svg is None:
-        return None
+        return
     bars = "." if probabilities[0] is None else "; bars are probabilities."
     caption = (
         f"Best candidates of {card.name}: {', '.join(names)}. Highlighted: the substructure shared with the training "
         f"molecule that contributes most to the first{bars}"
     )
     label = caption.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
-    return Figure(svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1), caption, 5.6)
+    yield Figure(svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1), caption, 5.6)

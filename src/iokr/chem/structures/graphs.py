@@ -52,14 +52,12 @@ def molecule_graph(smiles: str) -> tuple[np.ndarray, list[str], np.ndarray]:
                 Chem.SanitizeMol(mol, kept, catchErrors=True)
     if mol is None or mol.GetNumAtoms() == 0:
         raise BadMolecule(f"`smiles` must be a molecule, got {smiles!r:.60}.")
-    n = mol.GetNumAtoms()
-    adjacency = np.zeros((n, n), dtype=np.int64)
-    bonds = np.full((n, n), "", dtype="U12")
+    adjacency = Chem.GetAdjacencyMatrix(mol).astype(np.int64)
+    bonds = np.full(adjacency.shape, "", dtype="U12")
     for bond in mol.GetBonds():
         a = bond.GetBeginAtomIdx()
         b = bond.GetEndAtomIdx()
         order = str(bond.GetBondType())
-        adjacency[a, b] = adjacency[b, a] = 1
         bonds[a, b] = bonds[b, a] = _BONDS.get(order, order)
     return adjacency, [atom.GetSymbol() for atom in mol.GetAtoms()], bonds
 

@@ -57,9 +57,8 @@ class Molecule(Stateful):
 
     def __init__(self, text: Any) -> None:
         Chem = import_rdkit()
-        self.text: str
         if isinstance(text, Chem.Mol):
-            self.text = Chem.MolToSmiles(text)
+            self.text: str = Chem.MolToSmiles(text)
             mol = Chem.Mol(text)
         elif isinstance(text, str):
             self.text = text if "\n" in text else text.strip()  # the block of an SDF file may begin with an empty line

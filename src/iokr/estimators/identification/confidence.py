@@ -67,19 +67,17 @@ def temperature(scores: Sequence[np.ndarray], truth: Sequence[int]) -> float:
     The grid goes from 1e-3 to 10 times the spread, which is the largest difference of scores within a set. Sets whose
     scores are all equal have the same likelihood at every T; T is 1 if there is no other set.
     """
-    sets = [np.asarray(f, dtype=float) for f in scores]
-    places = [int(t) for t in truth]
-    spread = max((float(np.ptp(f[np.isfinite(f)])) for f in sets), default=0.0)
+    spread = max((float(np.ptp(f[np.isfinite(f)])) for f in scores), default=0.0)
     if spread == 0:
         return 1.0
     grid = _GRID * spread
-    best = int(np.argmin([log_loss(sets, places, T) for T in grid]))
+    best = int(np.argmin([log_loss(scores, truth, T) for T in grid]))
     low = math.log(grid[max(best - 1, 0)])
     high = math.log(grid[min(best + 1, len(grid) - 1)])
     while high - low > _LOG_TOLERANCE:
         a = high - _GOLDEN * (high - low)
         b = low + _GOLDEN * (high - low)
-        if log_loss(sets, places, math.exp(a)) <= log_loss(sets, places, math.exp(b)):
+        if log_loss(scores, truth, math.exp(a)) <= log_loss(scores, truth, math.exp(b)):
             high = b
         else:
             low = a
@@ -88,7 +86,7 @@ def temperature(scores: Sequence[np.ndarray], truth: Sequence[int]) -> float:
 
 def nonconformity(scores: Sequence[np.ndarray], truth: Sequence[int], T: float) -> np.ndarray:
     """a_i = 1 − p(truth_i)."""
-    return np.array([1 - probabilities(f, T)[int(t)] for f, t in zip(scores, truth, strict=True)])
+    return np.array([1 - probabilities(f, T)[t] for f, t in zip(scores, truth, strict=True)])
 
 
 def group_means(values: np.ndarray, groups: Sequence[Hashable]) -> np.ndarray:
