@@ -125,8 +125,7 @@ def _spectrum(molecule: Molecule, name: str, rng: np.random.Generator, *, known:
 
 def _candidates(molecules: list[Molecule], i: int) -> list[int]:
     """Molecules of the same formula, and of the nearest masses where these are few."""
-    n = len(molecules)
-    same = [j for j in range(n) if molecules[j].formula == molecules[i].formula]
+    same = [j for j, molecule in enumerate(molecules) if molecule.formula == molecules[i].formula]
     nearest = np.argsort([abs(molecule.mass - molecules[i].mass) for molecule in molecules]).tolist()
     others = [j for j in nearest if j not in same]
     return sorted([*same, *others[: max(0, _CANDIDATES - len(same))]])

@@ -191,8 +191,7 @@ class EvaluationResult:
             values = np.array([str(spectra.metadata[i].get(field) or "") for i in found.rows])
             names = [name for name in sorted(set(values.tolist())) if name]
             if len(names) > 1:
-                for name in names[:_MOST_VALUES]:
-                    subsets[f"{field} {name}"] = values == name
+                subsets |= {f"{field} {name}": values == name for name in names[:_MOST_VALUES]}
         return subsets
 
     # ----------------------------------------------------------------------------------------------------- as a report

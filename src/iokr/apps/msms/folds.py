@@ -251,12 +251,9 @@ def fold_scores(
 
 def _likeness(candidates: CandidateSets, scores: Sequence[NDArray[Any]], truth: Sequence[int]) -> list[float]:
     """The Tanimoto similarity of each query's first candidate to the truth."""
-    found = []
-    for rows, f, t in zip(candidates.sets, scores, truth, strict=True):
-        first = int(np.argmax(f))
-        similar = np.asarray(Tanimoto()(rows[[first]], rows[[t]]))
-        found.append(round(float(similar[0, 0]), 4))
-    return found
+    kernel = Tanimoto()
+    queries = zip(candidates.sets, scores, truth, strict=True)
+    return [round(float(kernel(rows[[np.argmax(f)]], rows[[t]])[0, 0]), 4) for rows, f, t in queries]
 
 
 def _gathered(parts: Sequence[dict[str, Any]], library: Library, fold: NDArray[np.intp]) -> OutOfFold:
@@ -308,21 +305,19 @@ class Confidence:
         scores = found.scores[method]
         folds = found.fold[found.rows]
         self.truth = found.truth
-        self.p: list[NDArray[Any]] = [np.empty(0)] * len(scores)
         self._fold = folds
+        T: dict[int, float] = {}
         self._calibration: dict[int, NDArray[Any]] = {}  # nonconformity scores, by the fold that they are for
         for number in np.unique(folds).tolist():
-            held_out = np.flatnonzero(folds == number)
             others = np.flatnonzero(folds != number)
             if not len(others):  # all queries are in one fold
-                others = held_out
+                others = np.arange(len(folds))
             other_scores = [scores[i] for i in others]
             truth = [found.truth[i] for i in others]
             groups = [identities[found.rows[i]] for i in others]
-            T = temperature(other_scores, truth)
-            self._calibration[number] = group_means(nonconformity(other_scores, truth, T), groups)
-            for i in held_out:
-                self.p[i] = probabilities(scores[i], T)
+            T[number] = temperature(other_scores, truth)
+            self._calibration[number] = group_means(nonconformity(other_scores, truth, T[number]), groups)
+        self.p = [probabilities(f, T[number]) for f, number in zip(scores, folds.tolist(), strict=True)]
         self.best = np.array([p.max() for p in self.p])
         self.right = np.array([mean_rank(p, t) <= 1 for p, t in zip(self.p, self.truth, strict=True)])
 

@@ -96,8 +96,7 @@ def _line(value: Any) -> str:
 
 def figures(ranks: NDArray[Any]) -> dict[str, float]:
     """Top-k accuracies in per cent, and the mean reciprocal rank."""
-    tops = {f"top-{k}": 100 * float(np.mean(ranks <= k)) for k in TOPS}
-    return {**tops, "MRR": float(np.mean(1 / ranks))}
+    return {f"top-{k}": 100 * float(np.mean(ranks <= k)) for k in TOPS} | {"MRR": float(np.mean(1 / ranks))}
 
 
 def rounded(metrics: Mapping[str, float]) -> dict[str, float]:

@@ -184,13 +184,12 @@ def _calibrate(identification: Identification, held_out: OutOfFold, identities: 
     """Calibrate the model on scores of held-out molecules; the facts that its file has about them."""
     method = identification.method
     identification.calibrate(held_out.scores[method], held_out.truth, [identities[i] for i in held_out.rows])
-    metrics = figures(held_out.ranks(method))
     return {
         "temperature": identification.temperature_,
         "molecules": len(identification.calibration_),
         "queries": len(held_out.rows),
         "absent": held_out.absent,
-        "figures": {name: round(value, 3) for name, value in metrics.items()},
+        "figures": {name: round(value, 3) for name, value in figures(held_out.ranks(method)).items()},
     }
 
 
@@ -212,14 +211,13 @@ def _report(model: SpectraModel, library: Library) -> Report:
         facts["calibration molecules"] = calibration["molecules"]
         for name, value in calibration["figures"].items():
             facts[f"{name}, out of fold"] = f"{value:.3f}" if name == "MRR" else f"{value:.1f} %"
-    rejections = library.rejections
     return Report(
         "Model of mass spectra",
         f"{len(library.molecules)} spectra of {n_molecules} molecules. {model.guarantee(0.1)}",
         (
             Table("Model", [{"property": name, "value": value} for name, value in facts.items()]),
-            input_table("spectra with a structure", library.files, rejections),
+            input_table("spectra with a structure", library.files, library.rejections),
         ),
         (library.note,),
-        files={"rejected.tsv": table_file(rejected_frame(rejections))},
+        files={"rejected.tsv": table_file(rejected_frame(library.rejections))},
     )
