@@ -121,11 +121,9 @@ def read_edges(
 
 def _header(cells: Cells) -> list[str]:
     """The header, or the first row, which may be one."""
-    if cells.header is not None:
-        return cells.header
-    if not cells.may_have_header or not len(cells.frame):
-        return []
-    return texts_of(cells.frame.iloc[0])
+    if cells.header is None and cells.may_have_header and len(cells.frame):
+        return texts_of(cells.frame.iloc[0])
+    return cells.header or []
 
 
 def _columns_by_name(cells: Cells, header: Sequence[str], names: Collection[str]) -> tuple[str, ...]:
@@ -289,8 +287,12 @@ def _table(
             f"{path}, {unit} {lines[weights.index(None)]}: this link has no weight, but others have; "
             '`weight="none"` reads no weights.'
         )
-    columns = ("weight",) if known else ()
     table = FileTable(
-        str(path), np.char.strip(np.array(ends)), np.empty((len(ends), 0)), columns, np.array(lines), unit
+        name=str(path),
+        lines=np.array(lines),
+        unit=unit,
+        text=np.char.strip(np.array(ends)),
+        values=np.empty((len(ends), 0)),
+        columns=("weight",) if known else (),
     )
     return table.with_values(np.array(known).reshape(len(ends), -1))

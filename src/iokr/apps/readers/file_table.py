@@ -19,11 +19,8 @@ from iokr.apps.readers.layouts import Layout, find_column
 
 __all__ = ["Cells", "FileTable", "id_text", "is_number", "texts_of", "with_numbers", "with_point"]
 
-MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
-"""Cells without a value, in lower case."""
-
-TEXT = np.dtype(object)
-"""Columns of text."""
+MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})  # cells without a value, in lower case
+TEXT = np.dtype(object)  # of columns of text
 
 _FEW_CATEGORIES = 20  # more of them must be at most half as many as the rows
 _COMMA = re.compile(r"[+-]?(\d*),(\d+)(?:[eE][+-]?\d+)?")
@@ -33,43 +30,43 @@ _GROUPED = re.compile(r"[+-]?\d{1,3}([.,]\d{3})+([.,]\d+)?")
 Texts = dict[int, list[str]]  # the cells of columns of text, by column
 
 
-@dataclass(frozen=True)
-class Cells:
-    """Rows of a file: columns of text (objects, stripped, "" where empty) or of numbers."""
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """n rows of a file, and how it was read."""
 
     name: str  # of the file, as given
-    frame: pd.DataFrame
     lines: NDArray[np.int64]  # (n,), the line of each row in the file, from 1
     unit: str = "row"  # "line" in text files
-    header: list[str] | None = None
-    may_have_header: bool = True  # whether the first row may be the header
-    separator: str = "cells"
     comments: int = 0  # lines that begin with #, which were skipped
     numbered: bool = False  # ids are row numbers, or may be: whole numbers of an array
     notes: tuple[str, ...] = ()  # how the file was read, where that may be a surprise
+
+    def at(self, i: int) -> str:
+        """File and line of row i, for messages."""
+        return f"{self.name}, {self.unit} {self.lines[i]}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cells(Rows):
+    """Columns of text (objects, stripped, "" where empty) or of numbers."""
+
+    frame: pd.DataFrame
+    header: list[str] | None = None
+    may_have_header: bool = True  # whether the first row may be the header
+    separator: str = "cells"
 
     def __str__(self) -> str:
         return self.name
 
 
-@dataclass(frozen=True)
-class FileTable:
-    """Rows of a file: k columns of text, then p columns of numbers; the other fields are those of `Cells`."""
+@dataclass(frozen=True, kw_only=True)
+class FileTable(Rows):
+    """k columns of text, then p columns of numbers."""
 
-    name: str
     text: NDArray[np.str_]  # (n, k), cells of the leading columns
     values: NDArray[np.float64]  # (n, p), the other cells, NaN where there is no value
-    columns: tuple[str, ...]  # names of the p columns; empty when the file has no header
-    lines: NDArray[np.int64]
-    unit: str = "line"
-    comments: int = 0
-    numbered: bool = False
+    columns: tuple[str, ...] = ()  # names of the p columns; empty when the file has no header
     head: tuple[str, ...] = ()  # names of the leading columns
-    notes: tuple[str, ...] = ()
-
-    def at(self, i: int) -> str:
-        """File and line of row i, for messages."""
-        return f"{self.name}, {self.unit} {self.lines[i]}"
 
     def column(self, j: int) -> str:
         """The name of column j of the numbers, or its number in the file."""
@@ -122,14 +119,12 @@ def with_point(cell: str) -> str:
 
 def id_text(cell: Any) -> str:
     """A cell as text: whole numbers without a decimal point, "" for a missing one."""
-    if cell is None:
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return ""
     if isinstance(cell, bytes):
         return cell.decode("utf-8", "backslashreplace").strip()
-    if isinstance(cell, float):
-        if math.isnan(cell):
-            return ""
-        return str(int(cell)) if cell.is_integer() else str(cell)
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
     return str(cell).strip()
 
 

@@ -56,11 +56,6 @@ class Layout:
         }
         return cls(**fields)
 
-    @property
-    def named(self) -> tuple[str, ...]:
-        """All columns that are given by name."""
-        return (*self.id, *(self.columns or ()), *self.one_hot)
-
     def order(self, names: Sequence[str], n_text: int, where: str) -> list[int]:
         """Positions of the columns to read, ids first."""
         ids = list(range(n_text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -11,17 +12,16 @@ from typing import Any
 
 from iokr.apps.readers.bounded import check_parquet, gzip_errors, open_binary
 from iokr.apps.readers.formats import check_file, format_of, unknown_format
-from iokr.apps.readers.typed_tables import as_pandas
+from iokr.apps.readers.typed_tables import PARQUET, as_pandas
 from iokr.data.frames import is_table
 
-__all__ = ["Rejected", "TextFile", "first_of", "missing_column", "name_of", "named_rows"]
+__all__ = ["Rejected", "TextFile", "first_of", "name_of", "named_rows"]
 
 _MAX_LINE = 64_000_000  # bytes
 _BATCH = 10_000  # rows of a Parquet file at a time
 _LISTED = 10  # columns in a message
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _SEPARATORS = {".tsv": "\t", ".tab": "\t", ".txt": "\t", ".csv": ","}
-_PARQUET = (".parquet", ".pq")
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def named_rows(source: Any, *needed: Sequence[str]) -> Iterator[tuple[int, dict[
     if is_table(source):
         frame = as_pandas(source, "source")
         rows = chain([(0, list(frame.columns))], enumerate(frame.itertuples(index=False, name=None), start=1))
-    elif format_of(source) in _PARQUET:
+    elif format_of(source) in PARQUET:
         rows = _parquet_rows(source)
     elif format_of(source) in _SEPARATORS:
         rows = _text_rows(source, _SEPARATORS[format_of(source)])
@@ -110,19 +110,14 @@ def named_rows(source: Any, *needed: Sequence[str]) -> Iterator[tuple[int, dict[
     columns = [str(name).strip().lower() for name in header]
     for names in needed:
         if not set(names).intersection(columns):
-            raise missing_column(source, names, columns)
+            available = ", ".join(sorted(columns)[:_LISTED]) or "none"
+            listed = " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+            raise ValueError(f"{name_of(source)}: needs a column {listed}; it has {available}.")
     line = 0
     for line, cells in rows:
         yield line, {name: cell for name, cell in zip(columns, cells, strict=False) if not _is_empty(cell)}
     if not line:
         raise ValueError(f"{name_of(source)}: the table has no rows.")
-
-
-def missing_column(source: Any, names: Sequence[str], columns: Iterable[str]) -> ValueError:
-    """The error for a table without a column it needs, which may have one of several names."""
-    available = ", ".join(sorted(columns)[:_LISTED]) or "none"
-    listed = " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-    return ValueError(f"{name_of(source)}: needs a column {listed}; it has {available}.")
 
 
 def first_of(row: Mapping[str, Any], names: Iterable[str], default: Any = None) -> Any:
@@ -168,6 +163,5 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, Sequence[Any]]]:
 
 def _is_empty(cell: Any) -> bool:
     """Whether a cell is None, NaN or ""."""
-    if isinstance(cell, float):
-        return cell != cell
-    return cell is None or (isinstance(cell, str) and cell == "")
+    is_nan = isinstance(cell, float) and math.isnan(cell)
+    return cell is None or is_nan or (isinstance(cell, str) and not cell)

@@ -79,8 +79,8 @@ def table_of_cells(cells: Cells, n_text: int, names: Iterable[str], layout: Layo
     if width < n_text:
         first = " ".join(texts_of(cells.frame.iloc[0]))
         raise ValueError(
-            f"{cells.name}, {cells.unit} {cells.lines[0]}: expected at least {n_text} columns separated by "
-            f"{cells.separator}, got {width}: {first!r:.60}."
+            f"{cells.at(0)}: expected at least {n_text} columns separated by {cells.separator}, got {width}: "
+            f"{first!r:.60}."
         )
     cells = _with_header(cells, n_text, frozenset(names), layout)
     if not len(cells.frame):
@@ -99,16 +99,16 @@ def table_of_cells(cells: Cells, n_text: int, names: Iterable[str], layout: Layo
         size, f"{cells.name}, {len(frame)} rows with ids of up to {longest} characters,", "Give a smaller file."
     )
     table = FileTable(
-        cells.name,
-        np.array(ids, dtype=str).T,
-        np.empty((len(frame), 0)),
-        tuple(header[n_text:]) if header else (),
-        cells.lines,
-        cells.unit,
-        cells.comments,
-        cells.numbered,
-        tuple(header[:n_text]) if header else (),
-        cells.notes,
+        name=cells.name,
+        lines=cells.lines,
+        unit=cells.unit,
+        comments=cells.comments,
+        numbered=cells.numbered,
+        notes=cells.notes,
+        text=np.array(ids, dtype=str).T,
+        values=np.empty((len(frame), 0)),
+        columns=tuple(header[n_text:]) if header else (),
+        head=tuple(header[:n_text]) if header else (),
     )
     _check_printable(table)
     return with_numbers(table, frame.iloc[:, n_text:], layout)
@@ -124,7 +124,8 @@ def _with_header(cells: Cells, n_text: int, names: frozenset[str], layout: Layou
     first = cells.frame.iloc[0].tolist()
     ids = cells.frame.iloc[1:, 0].tolist()
     is_kernel = n_text == 1 and len(ids) > 1 and first[1:] == ids
-    is_named = layout.header or any(name in first for name in layout.named)
+    named = (*layout.id, *(layout.columns or ()), *layout.one_hot)
+    is_named = layout.header or any(name in first for name in named)
     if not is_kernel and not is_named and not _is_header(first, n_text, names):
         return cells
     return replace(cells, header=first, frame=cells.frame.iloc[1:], lines=cells.lines[1:])

@@ -6,9 +6,10 @@ import csv
 import io
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TextIO
 
 import numpy as np
 import pandas as pd
@@ -79,14 +80,14 @@ def read_cells(path: Path, min_columns: int = 1) -> Cells:
                 f"{name}, line {number}: expected {len(rows[0])} columns as in line {numbers[0]}, got {len(row)}."
             )
     return Cells(
-        name,
-        pd.DataFrame(rows, dtype=object),
-        np.array(numbers, dtype=np.int64),
-        "line",
-        header,
-        separator=_NAMES[separator],
+        name=name,
+        lines=np.array(numbers, dtype=np.int64),
+        unit="line",
         comments=n_comments,
         notes=(f"{name}: {note}",) if note else (),
+        frame=pd.DataFrame(rows, dtype=object),
+        header=header,
+        separator=_NAMES[separator],
     )
 
 
@@ -184,17 +185,15 @@ def _reader(lines: Iterable[str], separator: Separator, *, strict: bool) -> Any:
 # ------------------------------------------------------------------------------------------------------------- opening
 
 
-_stdin_content: list[tuple[Any, bytes]] = []  # standard input can be read once, but callers may read it again
+@lru_cache(maxsize=1)
+def _content(stream: TextIO) -> bytes:
+    """All that standard input holds, which can be read once, but is asked for again."""
+    return stream.buffer.read()
 
 
 def _open_text(path: Path) -> IO[str]:
     """The text of a file, or of standard input."""
-    file: io.BufferedReader[Any]
-    if str(path) == STDIN:
-        if not _stdin_content or _stdin_content[0][0] is not sys.stdin:
-            _stdin_content[:] = [(sys.stdin, sys.stdin.buffer.read())]
-        file = io.BufferedReader(io.BytesIO(_stdin_content[0][1]))
-    else:
-        file = open_binary(path)
+    is_stdin = str(path) == STDIN
+    file: io.BufferedReader[Any] = io.BufferedReader(io.BytesIO(_content(sys.stdin))) if is_stdin else open_binary(path)
     encoding = "utf-16" if file.peek(2)[:2] in _BYTE_ORDER_MARKS else "utf-8-sig"
     return io.TextIOWrapper(file, encoding=encoding, newline="")

@@ -14,13 +14,24 @@ from numpy.typing import NDArray
 from iokr.apps.readers.bounded import check_archive, check_content, check_parquet, expecting, open_arrays
 from iokr.apps.readers.file_table import Cells, id_text
 
-__all__ = ["ARRAYS", "FRAMES", "as_edges", "as_ids", "as_pandas", "as_table", "read_array", "read_frame", "read_sheet"]
+__all__ = [
+    "ARRAYS",
+    "FRAMES",
+    "PARQUET",
+    "as_edges",
+    "as_ids",
+    "as_pandas",
+    "as_table",
+    "read_array",
+    "read_frame",
+    "read_sheet",
+]
 
-_PARQUET = (".parquet", ".pq")
+PARQUET = (".parquet", ".pq")
 _FEATHER = (".feather", ".arrow", ".ipc")
 _FEATHER_TO_TABLE = 4  # memory of a table, in sizes of its file
 _DENSE = 16  # bytes of memory for an entry of a matrix
-FRAMES = (*_PARQUET, *_FEATHER, ".h5ad")
+FRAMES = (*PARQUET, *_FEATHER, ".h5ad")
 ARRAYS = (".npy", ".npz")
 
 
@@ -139,7 +150,7 @@ def _cells_of_array(array: NDArray[Any], where: str, n_text: int, ids: NDArray[A
         if width != n_text:
             raise ValueError(f"{where}: expected {n_text} columns of text, got {width}.")
         text = np.char.strip(array.astype(str)).astype(object)
-        return Cells(where, pd.DataFrame(text), np.arange(1, n + 1), may_have_header=False)
+        return Cells(name=where, lines=np.arange(1, n + 1), frame=pd.DataFrame(text), may_have_header=False)
     if width < n_text:
         raise ValueError(f"{where}: expected at least {n_text} columns, got {width}.")
     if n_text == 1 and width > 1:  # features or a kernel: their ids are in another array, or are the row numbers
@@ -153,7 +164,7 @@ def _cells_of_array(array: NDArray[Any], where: str, n_text: int, ids: NDArray[A
         raise ValueError(f"{where}: the {columns} must be whole numbers, the ids of nodes.")
     frame = pd.DataFrame(values).astype({j: object for j in range(n_text)})
     frame.iloc[:, :n_text] = [[str(int(cell)) for cell in row] for row in ends.tolist()]
-    return Cells(where, frame, np.arange(1, n + 1), may_have_header=False, numbered=True)
+    return Cells(name=where, lines=np.arange(1, n + 1), numbered=True, frame=frame, may_have_header=False)
 
 
 def _numbered_rows(array: NDArray[Any], where: str, ids: NDArray[Any] | None = None) -> Cells:
@@ -161,7 +172,8 @@ def _numbered_rows(array: NDArray[Any], where: str, ids: NDArray[Any] | None = N
     names = np.arange(len(array)) if ids is None else ids
     frame = pd.DataFrame(array.astype(np.float64))
     frame.insert(0, "id", pd.Series([id_text(name) for name in names.tolist()], dtype=object))
-    return Cells(where, frame, np.arange(1, len(array) + 1), may_have_header=False, numbered=ids is None)
+    lines = np.arange(1, len(array) + 1)
+    return Cells(name=where, lines=lines, numbered=ids is None, frame=frame, may_have_header=False)
 
 
 # -------------------------------------------------------------------------------------------------------------- frames
@@ -180,7 +192,7 @@ def _cells_of_frame(frame: pd.DataFrame, name: str, *, numbered: bool = False) -
     columns = {j: _numbers_or_text(frame.iloc[:, j]) for j in range(frame.shape[1])}
     header = [str(column) for column in frame.columns]
     typed = pd.DataFrame(columns, index=frame.index)
-    return Cells(name, typed, np.arange(1, len(frame) + 1), header=header, numbered=numbered)
+    return Cells(name=name, lines=np.arange(1, len(frame) + 1), numbered=numbered, frame=typed, header=header)
 
 
 def _numbers_or_text(column: pd.Series[Any]) -> pd.Series[Any]:
@@ -192,7 +204,7 @@ def _numbers_or_text(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _read_arrow(path: Path) -> pd.DataFrame:
-    kind = "Parquet" if path.suffix.lower() in _PARQUET else "Feather"
+    kind = "Parquet" if path.suffix.lower() in PARQUET else "Feather"
     try:
         with expecting(path, f"a {kind} file", OSError, ValueError):
             if kind == "Parquet":
@@ -281,7 +293,7 @@ def read_sheet(path: Path, sheet: str | None) -> Cells:
     if not sheet and others and used.any():
         notes = (f"{path}: read the sheet {name!r}, not {', '.join(others)}",)
     where = f"{path}:{sheet}" if sheet else str(path)
-    return Cells(where, frame.iloc[used, :width], np.flatnonzero(used) + 1, notes=notes)
+    return Cells(name=where, lines=np.flatnonzero(used) + 1, notes=notes, frame=frame.iloc[used, :width])
 
 
 def _sheet_text(cell: Any, is_word: bool) -> str:
