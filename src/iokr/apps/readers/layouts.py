@@ -58,9 +58,7 @@ class Layout:
 
     def order(self, names: Sequence[str], n_text: int, where: str) -> list[int]:
         """Positions of the columns to read, ids first."""
-        ids = list(range(n_text))
-        if self.id:
-            ids = [find_column(name, names, where) for name in self.id]
+        ids = [find_column(name, names, where) for name in self.id] or list(range(n_text))
         if len(set(ids)) < len(ids):
             raise ValueError(f"{where}: the column {names[ids[0]]!r} cannot be both ends of a link.")
         if self.columns is None:
@@ -68,9 +66,8 @@ class Layout:
         order = list(ids)
         for name in (*self.columns, *(one for one in self.one_hot if one != "*")):
             is_pattern = "*" in name or "?" in name
-            found = [j for j, other in enumerate(names) if is_pattern and fnmatchcase(other, name)]
-            if not found:
-                found = [find_column(name, names, where)]
+            matches = [j for j, other in enumerate(names) if is_pattern and fnmatchcase(other, name)]
+            found = matches or [find_column(name, names, where)]
             order += [j for j in found if j not in order]
         return order
 

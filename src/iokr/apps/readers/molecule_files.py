@@ -256,20 +256,16 @@ def _sdf_entries(path: Path, rejections: list[Rejected]) -> Iterator[Candidate]:
     text = TextFile(path, strip=False)
     lines: list[str] = []
     start = 1
-    n_entries = 0
     for number, line in text:
-        if not lines:
-            start = number
         if not line.startswith("$$$$"):
             lines.append(line.rstrip("\r\n"))
             continue
-        n_entries += 1
         yield _sdf_entry(lines, path, start)
         lines = []
+        start = number + 1
     if any(line.strip() for line in lines):
-        n_entries += 1
         yield _sdf_entry(lines, path, start)
-    if not n_entries:
+    elif start == 1:
         raise ValueError(f"{path.name}: no molecule found; is it an SDF file?")
     rejections.extend(text.notes())
 

@@ -19,8 +19,8 @@ from iokr.apps.readers.tables import read_table
 
 __all__ = ["FILLED", "Nodes", "Rejection", "read_kernels", "read_nodes", "rejected"]
 
+# What is done about missing features, for the values of `missing` that keep the node.
 FILLED = {"mean": "filled with the mean of the column", "zero": "filled with 0"}
-"""What is done about missing features, for the values of `missing` that keep the node."""
 
 _ASYMMETRY = 1e-6  # of a kernel matrix, relative to its largest entry
 

@@ -50,8 +50,6 @@ def read_cells(path: Path, min_columns: int = 1) -> Cells:
     (R's `write.table`); a comment as wide as the rows directly below it is the header (STRING, BioGRID).
     """
     name = "standard input" if str(path) == STDIN else str(path)
-    rows: list[list[str]] = []
-    numbers: list[int] = []
     comments: list[tuple[int, str]] = []
     advice = "; save it as UTF-8, in Excel as 'CSV UTF-8'."
     with expecting(name, "UTF-8 text", UnicodeDecodeError, end=advice), gzip_errors(name), _open_text(path) as file:
@@ -60,10 +58,9 @@ def read_cells(path: Path, min_columns: int = 1) -> Cells:
         separator, note = _separator_of(path, head, min_columns)
         if _states_separator(head):
             head[0] = "\n"
-        for number, row in _numbered_rows(name, chain(head, lines), separator):
-            if any(row):
-                rows.append(row)
-                numbers.append(number)
+        numbered = [(number, row) for number, row in _numbered_rows(name, chain(head, lines), separator) if any(row)]
+    numbers = [number for number, _ in numbered]
+    rows = [row for _, row in numbered]
     header = None
     n_comments = len(comments)
     if rows:
