@@ -139,15 +139,13 @@ def sync_folder(folder: Path) -> None:
 
 def exchange(one: Path, other: Path) -> bool:
     """Exchange two names in one step, so that neither is ever missing; False where the system cannot."""
-    arguments: tuple[Any, ...]
-    if sys.platform == "linux":
-        name = "renameat2"
-        arguments = (_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _EXCHANGE)
-    elif sys.platform == "darwin":
-        name = "renamex_np"
-        arguments = (os.fsencode(one), os.fsencode(other), _EXCHANGE)
-    else:
+    calls: dict[str, tuple[Any, ...]] = {
+        "linux": ("renameat2", _AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _EXCHANGE),
+        "darwin": ("renamex_np", os.fsencode(one), os.fsencode(other), _EXCHANGE),
+    }
+    if sys.platform not in calls:
         return False
+    name, *arguments = calls[sys.platform]
     rename: Any = getattr(ctypes.CDLL(None, use_errno=True), name, None)
     if rename is None:
         return False

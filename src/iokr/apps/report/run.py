@@ -115,13 +115,11 @@ def _check_contents(folder: Path, names: Sequence[str], force: bool) -> None:
     """Raise where the run would replace files that no run has written or, without `force`, files of another run."""
     existing = [name for name in names if name != CELLS and os.path.lexists(folder / name)]
     written = _written_files(folder)
-    if written is not None:
-        others = [name for name in existing if name not in written and name != _RUN]
-        if others:
-            raise FileExistsError(
-                f"{folder} already contains {others[0]}, which was not written by a run; move it, or choose another "
-                "folder."
-            )
+    others = [name for name in existing if written is not None and name not in written and name != _RUN]
+    if others:
+        raise FileExistsError(
+            f"{folder} already contains {others[0]}, which was not written by a run; move it, or choose another folder."
+        )
     if existing and not force:
         raise FileExistsError(
             f"{folder} already contains {existing[0]}; overwrite it with `force`, or choose another folder."
