@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from mmap import mmap
 from typing import Any
 
@@ -56,10 +57,8 @@ def largest_eigenvalue(K: Array) -> float:
     """The largest eigenvalue of a symmetric matrix."""
     n = K.shape[0]
     if is_numpy(K) and n > 200:
-        try:
+        with suppress(ArpackError):
             return float(eigsh(K, k=1, which="LA", v0=np.cos(np.arange(n)), return_eigenvectors=False)[0])
-        except ArpackError:
-            pass
     return float(array_namespace(K).linalg.eigvalsh(K)[-1])
 
 

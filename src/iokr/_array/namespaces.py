@@ -80,20 +80,21 @@ def asarray_like(x: Any, like: Any) -> Array:
     return xp.asarray(values, device=_device(like))
 
 
+def _device_of(like: Any) -> Any:
+    """The device of an array; None, the default, for sparse matrices and scalars."""
+    return _device(like) if is_array_api_obj(like) else None
+
+
 def eye_like(n: int, like: Any) -> Array:
     """The identity of size n, float64, on the device of `like`."""
-    if is_numpy(like):
-        return np.eye(n)
     xp = array_namespace(like)
-    return xp.eye(n, dtype=xp.float64, device=_device(like))
+    return xp.eye(n, dtype=xp.float64, device=_device_of(like))
 
 
 def empty_like(shape: tuple[int, ...], like: Any) -> Array:
     """An uninitialised float64 array on the device of `like`."""
-    if is_numpy(like):
-        return np.empty(shape)
     xp = array_namespace(like)
-    return xp.empty(shape, dtype=xp.float64, device=_device(like))
+    return xp.empty(shape, dtype=xp.float64, device=_device_of(like))
 
 
 def take_rows(R: Any, rows: Any) -> Any:

@@ -67,10 +67,8 @@ class Bits(Stateful):
 
     def words(self) -> np.ndarray:
         """(n, words of 64 bits), filled up with zeros."""
-        width = -(-self.packed.shape[1] // 8) * 8
-        padded = np.zeros((len(self.packed), width), dtype=np.uint8)
-        padded[:, : self.packed.shape[1]] = self.packed
-        return padded.view(np.uint64)
+        padded = np.pad(self.packed, ((0, 0), (0, -self.packed.shape[1] % 8)))
+        return np.ascontiguousarray(padded).view(np.uint64)
 
     def __len__(self) -> int:
         return len(self.packed)

@@ -63,8 +63,7 @@ def _edits_to_all(a: np.ndarray, padded: np.ndarray, lengths: np.ndarray) -> np.
         above = row + 1
         above[:, 1:] = np.minimum(above[:, 1:], row[:, :-1] + (padded != letter))
         row = np.minimum.accumulate(above - steps, axis=1) + steps
-    ends: np.ndarray = np.take_along_axis(row, lengths[:, None], axis=1)[:, 0]
-    return ends
+    return np.asarray(np.take_along_axis(row, lengths[:, None], axis=1)[:, 0])
 
 
 def _edit_loop(

@@ -57,8 +57,7 @@ class Ragged:
 
     def gathered(self) -> np.ndarray:
         """The values of these objects alone, one after the other."""
-        gathered: np.ndarray = self.values[np.repeat(self.starts, self.lengths) + places_within(self.lengths)]
-        return gathered
+        return np.asarray(self.values[np.repeat(self.starts, self.lengths) + places_within(self.lengths)])
 
     def padded(self, fill: float) -> np.ndarray:
         """(n, longest, …), shorter objects filled up at their ends."""

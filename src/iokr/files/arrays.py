@@ -15,7 +15,7 @@ from iokr.files.container import DTYPES
 __all__ = ["ArrayReader", "ArrayWriter", "check_dtype"]
 
 _PLAIN = frozenset(DTYPES.values())
-_CHARACTERS = {"U": np.dtype("<u4"), "S": np.dtype("|u1")}  # a text is a row of these
+_CHARACTERS: dict[str, np.dtype[Any]] = {"U": np.dtype("<u4"), "S": np.dtype("|u1")}  # a text is a row of these
 _DTYPE = re.compile(r"[<|]([biu][1248]|f[248]|c8|c16|[US]\d{1,6}|[mM]8(\[\d{0,6}[a-zA-Zμ]{1,2}\])?)")
 
 
@@ -82,9 +82,13 @@ class ArrayWriter:
         return base
 
     def _view(self, array: np.ndarray, base: int) -> dict[str, Any]:
-        offset = array.__array_interface__["data"][0] - byte_bounds(self._kept[base][0])[0]
-        entry = {"view": base, "offset": offset, "shape": list(array.shape), "strides": list(array.strides)}
-        return {**entry, "dtype": array.dtype.str}
+        return {
+            "view": base,
+            "offset": array.__array_interface__["data"][0] - byte_bounds(self._kept[base][0])[0],
+            "shape": list(array.shape),
+            "strides": list(array.strides),
+            "dtype": array.dtype.str,
+        }
 
 
 def _store(array: np.ndarray, name: str, tensors: dict[str, np.ndarray]) -> dict[str, Any]:

@@ -197,8 +197,14 @@ class Container:
 
     def read(self, digests: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Every array in memory of its own; one whose SHA-256 is not that in `digests` is refused."""
+        arrays = {}
         with ThreadPoolExecutor(1) as pool:
-            return {name: self._read(name, digests.get(name), pool) for name in self._in_order()}
+            for name in self._in_order():
+                tensor = self.tensors[name]
+                arrays[name] = np.empty(tensor.shape, dtype=DTYPES[tensor.dtype])
+                self._file.seek(self._begin + tensor.start)
+                self._compare(name, _hashed(_bytes_of(arrays[name]), pool, self._fill), digests.get(name))
+        return arrays
 
     def verify(self, digests: Mapping[str, Any]) -> None:
         """Compare every array with its SHA-256, in little memory."""
@@ -207,13 +213,6 @@ class Container:
 
     def _in_order(self) -> list[str]:
         return sorted(self.tensors, key=lambda name: self.tensors[name].start)
-
-    def _read(self, name: str, digest: Any, pool: ThreadPoolExecutor) -> np.ndarray:
-        tensor = self.tensors[name]
-        array = np.empty(tensor.shape, dtype=DTYPES[tensor.dtype])
-        self._file.seek(self._begin + tensor.start)
-        self._compare(name, _hashed(_bytes_of(array), pool, self._fill), digest)
-        return array
 
     def _fill(self, part: memoryview) -> None:
         if self._file.readinto(part) != len(part):  # type: ignore[attr-defined]

@@ -156,8 +156,14 @@ def _search(state: dict[str, Any]) -> dict[str, Any]:
     """The table of a search: its scores, larger ones better, on named axes."""
     axes = tuple(Axis(name, values) for name, values in zip(state["names"], state["settings"], strict=True))
     scores = state["scores"]
-    made = {"axes": axes, "values": scores, "larger": True, "measures": {"score": scores}}
-    return made | {"folds": state["splits"], "weights": state["weights"]}
+    return {
+        "axes": axes,
+        "values": scores,
+        "larger": True,
+        "measures": {"score": scores},
+        "folds": state["splits"],
+        "weights": state["weights"],
+    }
 
 
 def _pair_links(state: dict[str, Any]) -> dict[str, Any]:

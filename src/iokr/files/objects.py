@@ -134,8 +134,11 @@ class Packer:
             case "dict":
                 keys = [key for item in items for key in item]
                 values = [value for item in items for value in item.values()]
-                ends = self._ends(items, name)
-                return {"ends": ends, "keys": self.pack(keys, f"{name}.keys"), "values": self.pack(values, name)}
+                return {
+                    "ends": self._ends(items, name),
+                    "keys": self.pack(keys, f"{name}.keys"),
+                    "values": self.pack(values, name),
+                }
             case "scalar":
                 return {"values": self._put(np.array(items), name)}
             case "array":

@@ -84,8 +84,7 @@ class Writer:
         if len(value) > few and _is_plain(value):
             return {"packed": self._packer.pack([value], path)}
         if isinstance(value, dict):
-            pairs = [(self.node(k, f"{path}.keys"), self.node(v, f"{path}.{k}")) for k, v in value.items()]
-            return {"dict": [list(pair) for pair in pairs]}
+            return {"dict": [[self.node(k, f"{path}.keys"), self.node(v, f"{path}.{k}")] for k, v in value.items()]}
         items = value
         if isinstance(value, (set, frozenset)):
             items = sorted(value, key=lambda item: (type(item).__name__, repr(item)))
@@ -177,9 +176,8 @@ def role_of(cls: type) -> str:
     """The public base class of a component, such as Kernel; "" for other classes."""
     from iokr import extend
 
-    public = [base.__name__ for base in cls.__mro__ if getattr(extend, base.__name__, None) is base]
-    bases = [name for name in public if name != "Component"]
-    return bases[-1] if bases else ""
+    names = [base.__name__ for base in cls.__mro__ if getattr(extend, base.__name__, None) is base]
+    return next((name for name in reversed(names) if name != "Component"), "")
 
 
 def _state(value: Any) -> dict[str, Any]:

@@ -21,8 +21,14 @@ def tree_fields(tree: Any) -> dict[str, Any]:
     """Numbers and arrays from which `make_tree` makes the tree again."""
     _, (n_features, n_classes, n_outputs), state = tree.__reduce__()
     nodes = {f"node.{name}": np.ascontiguousarray(state["nodes"][name]) for name in state["nodes"].dtype.names}
-    numbers = {"n_features": int(n_features), "n_outputs": int(n_outputs), "max_depth": int(state["max_depth"])}
-    return {**numbers, "n_classes": np.asarray(n_classes), "values": state["values"], **nodes}
+    return {
+        "n_features": int(n_features),
+        "n_outputs": int(n_outputs),
+        "max_depth": int(state["max_depth"]),
+        "n_classes": np.asarray(n_classes),
+        "values": state["values"],
+        **nodes,
+    }
 
 
 def make_tree(fields: Mapping[str, Any]) -> Any:
@@ -37,12 +43,18 @@ def make_tree(fields: Mapping[str, Any]) -> Any:
             nodes[name] = np.asarray(fields[f"node.{name}"]).reshape(n)
     inner = left != _LEAF
     places = np.arange(n)[inner]
+    children = np.stack([left[inner], right[inner]])
     classes = np.ascontiguousarray(fields["n_classes"], dtype=np.intp).reshape(-1)
-    fits = n > 0 and len(classes) == n_outputs and values.shape == (n, n_outputs, int(classes.max(initial=0)))
-    for child in (left[inner], right[inner]):
-        fits = fits and bool(np.all((child > places) & (child < n)))
-    fits = fits and bool(np.all((feature[inner] >= 0) & (feature[inner] < n_features)))
-    if not fits or type(n_features) is not int or type(fields["max_depth"]) is not int:
+    fits = (
+        type(n_features) is int
+        and type(fields["max_depth"]) is int
+        and n > 0
+        and len(classes) == n_outputs
+        and values.shape == (n, n_outputs, int(classes.max(initial=0)))
+        and bool(np.all((children > places) & (children < n)))
+        and bool(np.all((feature[inner] >= 0) & (feature[inner] < n_features)))
+    )
+    if not fits:
         raise ValueError("a tree is malformed")
     tree = Tree(n_features, classes, n_outputs)
     state = {"max_depth": fields["max_depth"], "node_count": n, "nodes": nodes, "values": np.ascontiguousarray(values)}

@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 __all__ = ["GRID", "Curves"]
-
-Matrix = NDArray[np.float64]
 
 GRID = np.linspace(0, 1, 201)  # rates from 0 to 1 in steps of 0.005
 
@@ -20,8 +17,8 @@ GRID = np.linspace(0, 1, 201)  # rates from 0 to 1 in steps of 0.005
 class Curves:
     """The true positive rate at each false positive rate, and the precision at each recall, on the grid."""
 
-    roc: Matrix
-    precision: Matrix
+    roc: np.ndarray
+    precision: np.ndarray
 
     @classmethod
     def of(cls, truth: Any, scores: Any) -> Curves:

@@ -161,6 +161,7 @@ def check_finite(values: np.ndarray, name: str) -> None:
 
 def _rows(y: Any, name: str) -> np.ndarray:
     values = check_numbers(y, name)
+    check_finite(values, name)
     return values[:, None] if values.ndim == 1 else values
 
 
@@ -174,8 +175,6 @@ def _pair(y_true: Any, y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
     check_compared(y_true, y_pred)
     Y = _rows(y_true, "y_true")
     Z = _rows(y_pred, "y_pred")
-    check_finite(Y, "y_true")
-    check_finite(Z, "y_pred")
     if Y.shape != Z.shape:
         raise ValueError(f"`y_true` has shape {Y.shape} but `y_pred` has {Z.shape}; they must be the same.")
     return Y, Z

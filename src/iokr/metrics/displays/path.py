@@ -94,8 +94,8 @@ class PathDisplay:
             ylabel = "score"
         elif "cv_errors_" in vars(estimator):
             ylabel = "cross-validation error"
-        chosen = search.best["alpha"]
-        display = cls(path.values, values, names, (int(row), int(column)), ylabel=ylabel, chosen=chosen)
+        best = (int(row), int(column))
+        display = cls(path.values, values, names, best, ylabel=ylabel, chosen=search.best["alpha"])
         return display.plot(ax=ax, **style)
 
     def plot(self, ax: Any = None, **style: Any) -> PathDisplay:

@@ -69,12 +69,8 @@ class WeightsDisplay:
                 "kernels have weights, kernels with a gamma for each feature have widths."
             )
         values, names, xlabel = found
-        if names is None:
-            names = [str(name) for name in vars(estimator).get("feature_names_in_", ())]
-            if len(names) != len(values):
-                names = [f"feature {j}" for j in range(len(values))]
         if labels is None:
-            labels = names
+            labels = names or _feature_names(estimator, len(values))
         return cls(values, labels, xlabel=xlabel).plot(ax=ax, **style)
 
     def plot(self, ax: Any = None, **style: Any) -> WeightsDisplay:
@@ -85,6 +81,12 @@ class WeightsDisplay:
         ax.set_yticks(places, self.labels)
         ax.set_xlabel(self.xlabel)
         return finish(self, ax)  # type: ignore[no-any-return]
+
+
+def _feature_names(estimator: Any, p: int) -> list[str]:
+    """The names of p features at fit, or else their numbers."""
+    names = [str(name) for name in vars(estimator).get("feature_names_in_", ())]
+    return names if len(names) == p else [f"feature {j}" for j in range(p)]
 
 
 def _kernel_of(estimator: Any) -> Kernel | None:
