@@ -44,10 +44,8 @@ def put_home(x: np.ndarray, library: str, device: str | None = None) -> Array:
         with warnings.catch_warnings():  # an array of a memory map is not writable, and never written to
             warnings.filterwarnings("ignore", "The given NumPy array is not writable", UserWarning)
             tensor = module.from_numpy(x)
-        if device is None:
-            return tensor
         try:
-            return tensor.to(module.device(device))
+            return tensor.to(module.device("cpu" if device is None else device))
         except (AssertionError, RuntimeError, TypeError) as error:  # raised by torch for a device that does not exist
             raise ValueError(f"`device` must be available to torch, such as 'cpu', got {device!r:.40}.") from error
     return module.asarray(x)

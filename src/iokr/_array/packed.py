@@ -204,8 +204,9 @@ class ColumnPacked(Packed):
         self.n = n
         xp = array_namespace(diagonal)
         dtype = xp.float32 if single else xp.float64
+        self.pieces = list(blocks(n, width))
         self.columns: list[Array] = []
-        for J in blocks(n, width):
+        for J in self.pieces:
             C = xp.empty((n - J.start, J.stop - J.start), dtype=dtype, device=device(diagonal))
             for rows in blocks(n - J.start, _SLAB):
                 values = block(slice(J.start + rows.start, J.start + rows.stop), J)
@@ -213,16 +214,13 @@ class ColumnPacked(Packed):
             self.columns.append(C)
         self._diagonal = xp.astype(diagonal, self.columns[0].dtype, copy=False)
 
-    def _pieces(self) -> list[slice]:
-        return list(blocks(self.n, self.width))
-
     def _lower(self, j: int) -> CholeskyFactor:
         """L_jj."""
         C = self.columns[j]
         return CholeskyFactor(C[: C.shape[1], :])
 
     def factor(self, shift: float = 0.0) -> ColumnPacked:
-        for j, J in enumerate(self._pieces()):
+        for j, J in enumerate(self.pieces):
             C, b = self.columns[j], J.stop - J.start
             C[:b, :] = set_diagonal(C[:b, :], self._diagonal[J] + shift)
             for k in range(j):
@@ -237,7 +235,7 @@ class ColumnPacked(Packed):
 
     def solve(self, B: Array) -> Array:
         Y = _copied(B, self._diagonal.dtype)
-        pieces, end = self._pieces(), self.n
+        pieces, end = self.pieces, self.n
         for j, J in enumerate(pieces):
             C, b = self.columns[j], J.stop - J.start
             Y[J, :] = self._lower(j).solve_lower(Y[J, :])
@@ -250,7 +248,7 @@ class ColumnPacked(Packed):
 
     def inverse_diagonal(self) -> Array:
         """‖L⁻¹e_i‖², a block of unit vectors at a time: L⁻¹E_j is zero above row jb."""
-        pieces, parts = self._pieces(), []
+        pieces, parts = self.pieces, []
         xp = array_namespace(self._diagonal)
         for j, J in enumerate(pieces):
             b = J.stop - J.start

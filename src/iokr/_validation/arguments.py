@@ -95,10 +95,9 @@ def check_integer(value: Any, name: str, *, minimum: int) -> int:
     """An integer of at least `minimum`."""
     if not _plain(value, Integral):
         raise TypeError(f"`{name}` must be an integer of at least {minimum}, got {value!r:.60}.")
-    number = int(value)
-    if number < minimum:
+    if value < minimum:
         raise ValueError(f"`{name}` must be an integer of at least {minimum}, got {value!r}.")
-    return number
+    return int(value)
 
 
 def check_stops(tol: Any, max_iter: Any, default: int) -> tuple[float, int]:
@@ -246,7 +245,7 @@ def _as_array(X: Any, name: str, wanted: str) -> Array:
 def _check_finite(X: Array, name: str, missing: bool) -> None:
     xp = array_namespace(X)
     # One pass: a sum is finite unless some entry is not, or the sum overflows, which a second pass checks.
-    if X.size if is_numpy(X) else math.prod(X.shape):
+    if math.prod(X.shape):
         with unwarned():
             total = float(xp.sum(X))
         if math.isfinite(total):

@@ -195,9 +195,9 @@ def as_source(X: Any, y: Any) -> Any:
         from iokr.gram.distributed import DaskSource
 
         return DaskSource(X, y)
-    if is_array(X) or is_sparse(X) or is_table(X) or isinstance(X, (list, tuple)):
-        return None
-    if len(getattr(X, "shape", ())) == 2 and hasattr(X, "dtype") and hasattr(X, "chunks"):  # Zarr, h5py
+    in_memory = is_array(X) or is_sparse(X) or is_table(X) or isinstance(X, (list, tuple))
+    if not in_memory and len(getattr(X, "shape", ())) == 2 and hasattr(X, "dtype") and hasattr(X, "chunks"):
+        # Zarr, h5py
         return Stream((X, y), landmarks="reservoir")
     return None
 

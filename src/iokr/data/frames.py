@@ -107,7 +107,7 @@ def column_names(X: Any) -> list[Any] | None:
 
 def take_table(X: Any, rows: np.ndarray) -> Any:
     """The rows of a table at integer positions, as a table."""
-    table = None if _is_structured(X) else _table(X)
+    table = _table(X)  # None for a structured array
     return X[rows] if table is None else table[rows].to_native()
 
 

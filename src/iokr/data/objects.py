@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from fractions import Fraction
@@ -65,8 +66,7 @@ def as_array(items: Any) -> np.ndarray:
         return found
     exact = np.asarray(items, dtype=object)
     pairs = zip(exact.ravel().tolist(), found.ravel().tolist(), strict=True)  # Python compares them exactly
-    rounded = any(v != w and v == v for v, w in pairs)
-    return exact if rounded else found
+    return exact if any(v != w and v == v for v, w in pairs) else found
 
 
 def is_numeric(Y: Any) -> bool:
@@ -240,8 +240,7 @@ def keys(Y: Any) -> list[Hashable]:
         if Y.dtype.kind in "buif" and Y.ndim == 1:
             return [value if value == value else _NAN for value in Y.tolist()]
         if Y.dtype.kind in "buif":
-            width = int(np.prod(Y.shape[1:]))
-            return [k for rows in _panels(len(Y), width) for k in _row_keys(Y[rows])]
+            return [k for rows in _panels(len(Y), math.prod(Y.shape[1:])) for k in _row_keys(Y[rows])]
         if Y.dtype.kind not in "OmM" and Y.ndim == 1:  # texts
             Y = Y.tolist()
     found: list[Hashable] = []

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from iokr._system.compile import compiled
+from iokr.data.trees import subtree_ends
 
 __all__ = ["CodedTrees", "coded_trees", "tree_edit_matrix"]
 
@@ -35,8 +36,7 @@ def coded_trees(trees: Sequence[tuple[Sequence[int], Sequence[Hashable]]], codes
     root_starts = [0]
     for depths, names in trees:
         size = len(depths)
-        below = _subtree_sizes(depths)
-        own = [size - 1 - i - (below[i] - 1) for i in reversed(range(size))]
+        own = [size - end for end in reversed(subtree_ends(depths))]
         last = {node: k for k, node in enumerate(own)}
         labels += [codes.setdefault(name, len(codes)) for name in reversed(names)]
         first += own
@@ -44,16 +44,6 @@ def coded_trees(trees: Sequence[tuple[Sequence[int], Sequence[Hashable]]], codes
         starts.append(len(labels))
         root_starts.append(len(roots))
     return CodedTrees(*(np.array(part, dtype=np.int64) for part in (labels, first, starts, roots, root_starts)))
-
-
-def _subtree_sizes(depths: Sequence[int]) -> list[int]:
-    """The number of nodes of each subtree."""
-    sizes = [1] * len(depths)
-    last: dict[int, int] = {}  # nodes at each depth that wait for their parent
-    for i in reversed(range(len(depths))):
-        sizes[i] += last.pop(depths[i] + 1, 0)
-        last[depths[i]] = last.get(depths[i], 0) + sizes[i]
-    return sizes
 
 
 def tree_edit_matrix(a: CodedTrees, b: CodedTrees) -> np.ndarray:

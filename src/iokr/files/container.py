@@ -91,8 +91,7 @@ def write_container(
     with ThreadPoolExecutor(1) as pool:
         digests = {name: _hashed(_bytes_of(arrays[name]), pool, file.write) for name in order}
     final = _header(table, metadata(digests))
-    if len(final) != len(draft):
-        raise AssertionError("hashes changed the length of the header")
+    assert len(final) == len(draft), "hashes changed the length of the header"
     file.seek(8)
     file.write(final)
 
