@@ -175,18 +175,12 @@ class ClosedScores(Scores):
 
     def _full_radius(self, new: NewInputs, k: int) -> Matrix:
         """‖e‖ ≤ ‖E_i‖ + g_i‖e‖, so ‖e‖ ≤ ‖E_i‖/(1 − g_i)."""
-        squares = []
-        slopes = []
-        factors = []
-        for part, a, v in zip(self.left_out.parts, new.a, new.v, strict=True):
-            v = v[:, None]
-            joined = part.own + a**2 / v
-            squares.append(part.sq_norms / joined**2)
-            slopes.append(np.abs(a) / v / joined)
-            factors.append(np.sqrt(joined * v))
-        E = np.sqrt(sum(squares))
-        g = np.max(slopes, axis=0)
-        c = factors[0] if self.scaled else np.ones_like(g)
+        parts = self.left_out.parts
+        v = [each[:, None] for each in new.v]
+        joined = [part.own + a**2 / w for part, a, w in zip(parts, new.a, v, strict=True)]
+        E = np.sqrt(sum(part.sq_norms / inverse**2 for part, inverse in zip(parts, joined, strict=True)))
+        g = np.max([np.abs(a) / w / inverse for a, w, inverse in zip(new.a, v, joined, strict=True)], axis=0)
+        c = np.sqrt(joined[0] * v[0]) if self.scaled else 1.0
         return kth(_reach(E * c, g * c), k)
 
     def ends(self, X: Any, k: int) -> Any:

@@ -31,10 +31,7 @@ __all__ = ["LinkPredictor", "LinkRegression"]
 class LinkRegression(LinkModel):
     """κ̂(u, v) = ⟨h(u), h(v)⟩: nodes in, h learned by kernel regression, pairs out."""
 
-    kernel: Any
-    output_kernel: Any
     loss: Loss | None
-    manifold: Any
     solver: Solver | None
 
     model_: IOKR

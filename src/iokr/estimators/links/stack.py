@@ -131,14 +131,13 @@ class LinkStack(Component):
         self.links_ = network.links()
         n = len(self.labeled_)
         some = self.labeled_[np.linspace(0, n - 1, min(_MOST_NODES, n)).astype(int)]
-        self.models_: list[Any] = []
-        self.units_: list[Any] = []
-        for m, model in enumerate(self.models):
-            one = None
-            if self.weights_[m]:
-                one = clone(model).fit(X, network.graph, labeled=network.labeled) if fitted is None else fitted[m]
-            self.models_.append(one)
-            self.units_.append(None if one is None else self._unit(_among(one, some)))
+        if fitted is None:
+            fitted = [
+                clone(model).fit(X, network.graph, labeled=network.labeled) if w else None
+                for model, w in zip(self.models, self.weights_, strict=True)
+            ]
+        self.models_ = [model if w else None for model, w in zip(fitted, self.weights_, strict=True)]
+        self.units_ = [None if model is None else self._unit(_among(model, some)) for model in self.models_]
         self.slopes_: Any = None
         if self.lines_ is not None:
             deviations = [1.0 if unit is None else unit["deviation"] for unit in self.units_]

@@ -35,8 +35,7 @@ def leave_pair_out(posed: PairProblem) -> np.ndarray:
     residual = c[: len(target)] / np.diagonal(N)[: len(target)]
     i = np.flatnonzero(second >= 0)
     j = second[i]
-    det = N[i, i] * N[j, j] - N[i, j] ** 2
-    residual[i] = ((N[j, j] - N[i, j]) * c[i] + (N[i, i] - N[i, j]) * c[j]) / (2 * det)  # the mean over both orders
+    residual[i] = _mean_over_orders(N[i, i], N[j, j], N[i, j], c[i], c[j])
     return np.asarray(target - residual)
 
 
@@ -64,9 +63,15 @@ def leave_pair_out_path(posed: PairProblem, alphas: Sequence[float]) -> Iterator
         if len(i):
             N_ii, N_jj = w_i * (squares[i] @ inverse), w_j * (swapped**2 @ inverse)
             N_ij = root[i] * root[second[i]] * ((first * swapped) @ inverse)
-            mean = (N_jj - N_ij) * c[i] + (N_ii - N_ij) * c[second[i]]
-            residual[i] = mean / (2 * (N_ii * N_jj - N_ij**2))  # over both orders
+            residual[i] = _mean_over_orders(N_ii, N_jj, N_ij, c[i], c[second[i]])
         yield posed.data.target - residual
+
+
+def _mean_over_orders(
+    N_ii: np.ndarray, N_jj: np.ndarray, N_ij: np.ndarray, c_i: np.ndarray, c_j: np.ndarray
+) -> np.ndarray:
+    """The mean of both residuals (N_FF)⁻¹ c_F of pairs whose orders i and j are left out together."""
+    return ((N_jj - N_ij) * c_i + (N_ii - N_ij) * c_j) / (2 * (N_ii * N_jj - N_ij**2))
 
 
 def leave_node_out(posed: PairProblem) -> np.ndarray:

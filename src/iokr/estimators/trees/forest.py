@@ -162,10 +162,7 @@ class OutputKernelForest(OutputTrees):
     def _bootstrap(data: TreeData, seed: int, draws: int) -> np.ndarray:
         """How often each row is drawn, with replacement, by its weight."""
         rng = np.random.RandomState(seed)
-        if data.weight is None:
-            drawn = rng.randint(0, data.n, draws)
-        else:
-            drawn = rng.choice(data.n, draws, p=data.normalized_weight)
+        drawn = rng.choice(data.n, draws, p=None if data.weight is None else data.normalized_weight)
         return np.bincount(drawn, minlength=data.n).astype(np.float64)
 
     def _n_draws(self, n: int) -> int:
