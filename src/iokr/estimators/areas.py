@@ -139,14 +139,13 @@ class AreaRule:
         """The score of a member and its alpha, from the areas along its path, (2, alphas), and m = `freedom`."""
         r = score_of(self.scoring, areas)
         best = int(np.argmax(r))
-        if self.rule == "best" or len(alphas) == 1:
-            return float(r[best]), alphas[best]
-        s = max(standard_error(self.scoring, areas[:, best], self.n_links, self.n_others), _LEAST)
-        w = m * np.exp((r - r[best]) / s)
-        if not w.sum() > 0:  # all good scores lie outside the spectrum
-            return float(r[best]), alphas[best]
-        w /= w.sum()
-        return float(w @ r), float(np.exp(w @ np.log(alphas)))
+        if self.rule != "best" and len(alphas) > 1:
+            s = max(standard_error(self.scoring, areas[:, best], self.n_links, self.n_others), _LEAST)
+            w = m * np.exp((r - r[best]) / s)
+            if w.sum() > 0:  # else all good scores lie outside the spectrum
+                w /= w.sum()
+                return float(w @ r), float(np.exp(w @ np.log(alphas)))
+        return float(r[best]), alphas[best]
 
     def among(
         self, areas: np.ndarray, alphas: Sequence[float], m: np.ndarray | None = None

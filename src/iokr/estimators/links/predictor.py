@@ -34,8 +34,6 @@ class LinkRegression(LinkModel):
     loss: Loss | None
     solver: Solver | None
 
-    model_: IOKR
-
     def _prepare(self, X: Any, adjacency: Any, labeled: Any, kernels: list[Kernel | OperatorKernel]) -> LinkData:
         """What `fit` is given, checked, and whether the kernels act on implicit outputs."""
         data = self._check_nodes(X, adjacency, labeled, kernels[0])

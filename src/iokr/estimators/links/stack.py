@@ -136,8 +136,8 @@ class LinkStack(Component):
                 clone(model).fit(X, network.graph, labeled=network.labeled) if w else None
                 for model, w in zip(self.models, self.weights_, strict=True)
             ]
-        self.models_ = [model if w else None for model, w in zip(fitted, self.weights_, strict=True)]
-        self.units_ = [None if model is None else self._unit(_among(model, some)) for model in self.models_]
+        self.models_: list[Any] = [model if w else None for model, w in zip(fitted, self.weights_, strict=True)]
+        self.units_: list[Any] = [None if model is None else self._unit(_among(model, some)) for model in self.models_]
         self.slopes_: Any = None
         if self.lines_ is not None:
             deviations = [1.0 if unit is None else unit["deviation"] for unit in self.units_]

@@ -71,7 +71,7 @@ def _mean_over_orders(
     N_ii: np.ndarray, N_jj: np.ndarray, N_ij: np.ndarray, c_i: np.ndarray, c_j: np.ndarray
 ) -> np.ndarray:
     """The mean of both residuals (N_FF)⁻¹ c_F of pairs whose orders i and j are left out together."""
-    return ((N_jj - N_ij) * c_i + (N_ii - N_ij) * c_j) / (2 * (N_ii * N_jj - N_ij**2))
+    return np.asarray(((N_jj - N_ij) * c_i + (N_ii - N_ij) * c_j) / (2 * (N_ii * N_jj - N_ij**2)))
 
 
 def leave_node_out(posed: PairProblem) -> np.ndarray:

@@ -39,9 +39,6 @@ _FLOAT64 = 8.0  # bytes
 class PairLinkRegression(LinkModel):
     """f(u, v) = m_uᵀ S k_v + k_uᵀ Sᵀ m_v: what `PairLinkPredictor` and `PairLinkPredictorCV` share."""
 
-    kernel_: Kernel
-    ridge_: AllPairs
-
     def _prepare(self, X: Any, adjacency: Any, labeled: Any, kernel: Kernel) -> LinkData:
         """What `fit` is given, checked, and whether there is memory for it."""
         data = self._check_nodes(X, adjacency, labeled, kernel)

@@ -123,7 +123,10 @@ class OutputTrees(StructuredEstimator):
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> TreeData:
         """Check all arguments of `fit`, encode the outputs, and choose the coordinates to split on."""
         self._check_components()
-        self._check_tree_parameters()
+        check_projection(self.n_components, self.tol, self.projection)
+        for name, value in self._tree_parameters().items():
+            if isinstance(value, int) and abs(value) >= _LARGEST_INTEGER:
+                raise ValueError(f"`{name}` must be below 2**31, got an integer of {value.bit_length()} bits.")
         require_y(y)
         self._single_precision = single_precision(X, y)
         numbers = numbers_of(X)
@@ -157,12 +160,6 @@ class OutputTrees(StructuredEstimator):
             self.Psi_ = csr_array((np.ones(n), which, np.arange(n + 1)), shape=(n, len(Z)))
             w = np.bincount(which, w, minlength=len(Z))
         return SplitSpace(Z, w, self.n_components, self.tol, self.projection, given=vectors), which
-
-    def _check_tree_parameters(self) -> None:
-        check_projection(self.n_components, self.tol, self.projection)
-        for name, value in self._tree_parameters().items():
-            if isinstance(value, int) and abs(value) >= _LARGEST_INTEGER:
-                raise ValueError(f"`{name}` must be below 2**31, got an integer of {value.bit_length()} bits.")
 
     def _tree_parameters(self) -> dict[str, Any]:
         """The parameters of scikit-learn's tree."""

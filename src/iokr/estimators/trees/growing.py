@@ -183,7 +183,10 @@ class SplitSpace:
         self.given = given
         self.random = projection == "random"
         self.normalized_weight = weight / weight.sum()
-        self.n_terms = _n_terms(weight)
+        # Sums over rows have as many terms as the total weight where weights are counts, at least one for each row.
+        total = float(weight.sum())
+        counts = np.array_equal(weight, np.floor(weight)) and total < _EXACT_COUNT
+        self.n_terms = max(total if counts else 0.0, len(weight))
         self.n_components = n_components
         self.Z = Z
         mean = self.normalized_weight @ Z
@@ -231,10 +234,3 @@ class SplitSpace:
     def _variance(self, Z: np.ndarray) -> float:
         deviation = Z - self.normalized_weight @ Z
         return float(self.normalized_weight @ np.sum(deviation**2, axis=1))
-
-
-def _n_terms(weight: np.ndarray) -> float:
-    """How many terms the sums over rows have: the total weight where weights are counts, at least the rows."""
-    total = float(weight.sum())
-    counts = np.array_equal(weight, np.floor(weight)) and total < _EXACT_COUNT
-    return max(total if counts else 0.0, len(weight))
