@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
 from functools import partial
 from itertools import product
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from sklearn.base import clone
@@ -296,8 +296,7 @@ def _aligned(kernel: Kernel, objects: Any, Y: np.ndarray) -> Kernel:
         return kernel
     known = np.where(np.isnan(Y), 0.0, Y)
     learned: Any = clone(kernel).fit(objects, asarray_like(known @ known.T, objects))
-    fixed: Kernel = learned.fixed()
-    return fixed
+    return cast(Kernel, learned.fixed())
 
 
 def _check_home(one: Any, other: Any, what: str, name: str = "Z") -> None:

@@ -252,8 +252,6 @@ def in_precision(H: Array, single: bool) -> Array:
 def as_fitted(Y: Any, shape: tuple[int, ...] | None) -> Any:
     """Decoded outputs in the form of y at fit: rows of this shape, or without one a 1-D object array."""
     if shape is None:
-        if isinstance(Y, np.ndarray) and Y.dtype == object and Y.ndim == 1:
-            return Y
         return as_objects(Y)
     if is_sparse(Y):
         Y = Y.toarray()

@@ -164,8 +164,13 @@ class Conformal(KernelModel):
         self.model_ = model.fit(rows_of(X, training, model), known)
         answers = answers_of(self.model_)
         answers.check_targets()
-        others = rows_of(X, calibration, model, training), some(y, calibration)
-        scores = SplitScores(self.model_, self.conformity, *others, answers.left_out_residuals(known))
+        scores = SplitScores(
+            self.model_,
+            self.conformity,
+            rows_of(X, calibration, model, training),
+            some(y, calibration),
+            answers.left_out_residuals(known),
+        )
         text = OF_PAIRS if answers.of_pairs else split_guarantee(scores.n)
         return self._set_scores(scores, text, n, training if takes_gram(model) else None)
 
@@ -190,8 +195,7 @@ class Conformal(KernelModel):
         elif chosen:
             text = SELECTED
         else:
-            separable = type(self.model) in _SEPARABLE
-            text = guarantee(self.method, scores.n, estimated(self.model_), separable=separable)
+            text = guarantee(self.method, scores.n, estimated(self.model_), separable=type(self.model) in _SEPARABLE)
         return self._set_scores(scores, text, n, columns)
 
     def _fit_nodes(self, X: Any, adjacency: Any) -> Conformal:
@@ -206,8 +210,9 @@ class Conformal(KernelModel):
         self.nodes_, calibration = self._split_rows(n, "calibrate")
         model = clone(self.model)
         self.model_ = model.fit(rows_of(X, self.nodes_, model), graph[self.nodes_][:, self.nodes_])
-        others = rows_of(X, calibration, model, self.nodes_)
-        scores = NodeScores(self.model_, self.nodes_, n, others, graph[calibration])
+        scores = NodeScores(
+            self.model_, self.nodes_, n, rows_of(X, calibration, model, self.nodes_), graph[calibration]
+        )
         return self._set_scores(scores, node_guarantee(len(self.nodes_), scores.n), n, None)
 
     def _set_scores(self, scores: Scores, guarantee: str, n: int, columns: np.ndarray | None) -> Conformal:

@@ -187,7 +187,7 @@ class SplitScores(Scores):
     R : leave-one-out residuals of the training rows, (·, q), for the widths of bands; None where unknown
     """
 
-    def __init__(self, model: Any, conformity: Any, X: Any, y: Any, R: Matrix | None = None) -> None:
+    def __init__(self, model: Any, conformity: Any, X: Any, y: Any, R: Matrix | None) -> None:
         self.model = model
         self.conformity = conformity
         self._kept = (X, y) if conformity == "relative" else None  # their scores depend on the candidates
@@ -335,7 +335,7 @@ class NodeScores(Scores):
         _reject(candidates)
         return smaller(self.own[None, :], self._worst(X, y)[:, None])
 
-    def candidate_counts(self, X: Any, candidates: Any = None) -> Iterator[np.ndarray]:
+    def candidate_counts(self, X: Any, candidates: Any) -> Iterator[np.ndarray]:
         """How many scores are below −κ̂(u, v), for every node of `fit`; n for nodes that the model was not fitted on."""
         _reject(candidates)
         for scores in self._scores(X):

@@ -129,9 +129,8 @@ class LinkModel(KernelModel, ABC):
         if self.network_.part is not None:
             known = self.network_.part[self.labeled_]
         new = ~np.isin(adjacency.nodes, known)
-        among = np.triu(new[:, None] | new[None, :], k=1)
-        if not new.any():  # the nodes of `fit` themselves
-            among = np.triu(np.ones((m, m), dtype=bool), k=1)
+        counted = new if new.any() else ~new  # without new nodes, the nodes of `fit` themselves
+        among = np.triu(counted[:, None] | counted[None, :], k=1)
         truth, scores = [adjacency.links_to(adjacency.nodes)[among]], [S[among]]
         others = ~np.isin(known, adjacency.nodes)
         if new.any() and others.any():

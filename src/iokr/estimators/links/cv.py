@@ -169,8 +169,15 @@ class LinkPredictorCV(CallbackSupportMixin, LinkRegression):  # type: ignore[mis
                 solver=self.solver,
             )
 
-        watch = report(context, self, progress)
-        found = select(self, grid.axes, evaluate, rule=rule, solve=solve_best, n_folds=n_folds, progress=watch)
+        found = select(
+            self,
+            grid.axes,
+            evaluate,
+            rule=rule,
+            solve=solve_best,
+            n_folds=n_folds,
+            progress=report(context, self, progress),
+        )
         self.freedom_ = drop_single_axes(found.measures["freedom"])[0]
         i, b, m, _, _ = found.best_index
         fit = found.solution

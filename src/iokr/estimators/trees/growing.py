@@ -77,8 +77,6 @@ def _per_coordinate(value: float, q: int, exponent: int) -> float:
 def _exponent(Z: np.ndarray) -> int:
     """e with max |Z| ≈ 2^e, or 0 where that is near enough to 1."""
     largest = max(float(Z.max(initial=0.0)), -float(Z.min(initial=0.0)))
-    if largest == 0:
-        return 0
     e = int(np.frexp(largest)[1])
     return e if abs(e) > _NEAR_ONE else 0
 
