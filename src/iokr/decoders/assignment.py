@@ -72,7 +72,7 @@ class Assignment(Decoder):
             )
         ranks = check_rankings(Y)
         self.ranks_ = complete_ranks(ranks)
-        self._positions = None
+        self._positions: Any = None
         if hamming:
             positions = {rank: position for position, rank in enumerate(self.ranks_.tolist())}
             self._positions = np.array([[positions.get(rank, -1) for rank in row] for row in ranks.tolist()])
@@ -96,16 +96,10 @@ class Assignment(Decoder):
             positions, values, bounds = kemeny_positions(F / np.sqrt(F.shape[1]), d, self.exact)
             return self.ranks_[positions], values, bounds
         # gains (m, d, d): of item j at position r
-        if isinstance(kernel, Positional):
-            gains = self._hamming(weights)
+        if isinstance(kernel, Positional):  # Σ_i β_i 1{rank of item j in y_i is the r-th}
+            gains = np.stack([weights @ (self._positions == position) for position in range(d)], axis=2)
         else:
             gains = (weights @ S)[:, :, None] * (centred_places(d) * np.sqrt(12.0 / (d**3 - d)))
         positions = assigned_positions(gains)
         values = np.take_along_axis(gains, positions[:, :, None], axis=2).sum(axis=(1, 2))
         return self.ranks_[positions], values, values
-
-    def _hamming(self, weights: np.ndarray) -> np.ndarray:
-        """Σ_i β_i 1{rank of item j in y_i is the r-th}, (m, d, d)."""
-        assert self._positions is not None
-        d = len(self.ranks_)
-        return np.stack([weights @ (self._positions == position) for position in range(d)], axis=2)

@@ -284,10 +284,9 @@ def _kind_of_labels(g: SoftGraph) -> str:
 
 
 def _check_widths(arrays: Sequence[Arrays]) -> None:
-    channels = len(arrays[0][0])
-    width = arrays[0][1].shape[1]
-    for i, (C, F) in enumerate(arrays):
-        if len(C) != channels or F.shape[1] != width:
+    widths = [(len(C), F.shape[1]) for C, F in arrays]
+    for i, own in enumerate(widths):
+        if own != widths[0]:
             raise BadObject(
                 "Graph", i, " has labels or channels of another width than graph 0; all graphs need the same."
             )

@@ -68,8 +68,7 @@ class Threshold(Decoder):
                 "use `Candidates()`, or no `output_kernel`."
             )
         values = Y.data if is_sparse(Y) else as_array(Y)
-        missing = values != values
-        if not np.all((values == 0) | (values == 1) | missing):
+        if not np.all((values == 0) | (values == 1) | (values != values)):  # NaN is missing
             raise ValueError(
                 "`Threshold()` decodes 0/1 vectors, but `y` has other values; use `Identity()` or `Candidates()`."
             )

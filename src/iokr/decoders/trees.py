@@ -134,9 +134,6 @@ class TreeEdits(Decoder):
         parts = dict.fromkeys(part for j in nearest[: self.grafts] for part in subtrees(self._trees[j]))
         known: dict[Preorder, float] = {}  # searches from several trees meet
 
-        def edits(t: Preorder) -> list[Preorder]:
-            return self._edits(t, parts)
-
         def costs(some: Sequence[Preorder]) -> np.ndarray:
             new = [t for t in some if t not in known]
             if new:
@@ -145,7 +142,8 @@ class TreeEdits(Decoder):
             return np.array([known[t] for t in some])
 
         ends = [
-            (start, *descend(self._trees[start], edits, costs, self.max_steps)) for start in nearest[: self.n_starts]
+            (start, *descend(self._trees[start], lambda t: self._edits(t, parts), costs, self.max_steps))
+            for start in nearest[: self.n_starts]
         ]
         start, tree, cost = min(ends, key=itemgetter(2))
         return (self._Y[start] if tree is self._trees[start] else self._written(tree)), cost

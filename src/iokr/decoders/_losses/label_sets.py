@@ -21,7 +21,7 @@ _ENTRIES = 1 << 22  # entries of a block of gains
 class _LabelSets(PairLoss):
     """Python sets, or rows of zeros and ones."""
 
-    def fit(self, Y: Any) -> _LabelSets:
+    def fit(self, Y: Any) -> PairLoss:
         """Learn the labels, and the type of the sets."""
         self.labels = Hamming().fit(Y)
         self.kind: type | None = None
@@ -29,8 +29,7 @@ class _LabelSets(PairLoss):
             kinds = {type(y) for y in as_objects(Y)}
             if kinds <= {set, frozenset}:
                 self.kind = frozenset if kinds == {frozenset} else set
-        self.represent(Y)  # raises unless all outputs are sets of labels
-        return self
+        return super().fit(Y)  # raises unless all outputs are sets of labels
 
     def represent(self, Y: Any) -> np.ndarray:
         """1 for the labels of each set, else 0, (n, q)."""

@@ -59,11 +59,10 @@ class GraphLoss(PairLoss):
         self.columns = None if labels is None else [key(label) for label in labels]
         self.edges = None if edge_labels is None else [key(label) for label in edge_labels]
 
-    def fit(self, Y: Any) -> GraphLoss:
+    def fit(self, Y: Any) -> PairLoss:
         """Check that outputs are graphs, and that POT is installed."""
         import_ot("The loss 'fgw'")
-        super().fit(Y)
-        return self
+        return super().fit(Y)
 
     def represent(self, Y: Any) -> Any:
         """Structures and labels, nodes in canonical order."""

@@ -168,8 +168,11 @@ class FunctionalCV(FunctionalRegression):
 
 def _posed(grid: Grid, operators: list[CurveOperator]) -> Grid:
     """Every input kernel with every curve kernel: one after the other, so that they share a factorisation of K."""
-    kernels: list[Any] = [Decomposable(kernel, operator.A) for kernel in grid.kernels for operator in operators]
-    return Grid(kernels, grid.manifold_weights, grid.alphas)
+    return Grid(
+        [Decomposable(kernel, operator.A) for kernel in grid.kernels for operator in operators],
+        grid.manifold_weights,
+        grid.alphas,
+    )
 
 
 def _on_axes(parts: Iterable[Part], n_curve_kernels: int) -> Iterator[Part]:

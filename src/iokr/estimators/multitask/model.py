@@ -66,8 +66,16 @@ class TaskRegression(KernelRegression):
         self, data: Data, inputs: FittedInputs, tasks: TaskProblem, learned: LearnedOperator, alpha: float
     ) -> None:
         """Keep the model with the operator that was learned."""
-        how = {"n_iter": learned.n_iter, "gap": learned.gap, "converged": learned.converged}
-        self._keep_operator(data, inputs, tasks, learned.A, alpha, **how)
+        self._keep_operator(
+            data,
+            inputs,
+            tasks,
+            learned.A,
+            alpha,
+            n_iter=learned.n_iter,
+            gap=learned.gap,
+            converged=learned.converged,
+        )
         self.tasks_, self.objective_ = None, learned.objective
 
     def _keep_operator(
@@ -209,8 +217,7 @@ class MultiTask(TaskRegression):
         self._check_tasks()
         kernel = check_scalar(self.kernel)
         self._check_learning()
-        given = check_data(self, X, y, sample_weight, X_unlabeled, kernel)
-        data = self._encode_outputs(given)
+        data = self._encode_outputs(check_data(self, X, y, sample_weight, X_unlabeled, kernel))
         if self.learn_tasks:
             check_coordinates(data.outputs.embedding)
             inputs, problem = pose(data, kernel, self.manifold)

@@ -138,8 +138,8 @@ class IOKRCV(KernelRegression):
             best = found.best
             return solve(data, best["kernel"], best["alpha"], best["manifold__weight"], **parts)
 
-        settings: dict[str, Any] = {"n_folds": n_folds, "progress": report(progress, self)}
-        found = select(self, grid.axes, evaluate, solve=solve_best, **settings)
+        watch = report(progress, self)
+        found = select(self, grid.axes, evaluate, solve=solve_best, n_folds=n_folds, progress=watch)
         self._set_choice(data, found.solution)
         end(progress, self, X=X, y=y)
         return self

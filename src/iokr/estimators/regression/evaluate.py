@@ -52,8 +52,11 @@ class Grid:
     @property
     def axes(self) -> tuple[Axis, Axis, Axis]:
         """The searched parameters, by their names in `IOKR`."""
-        weights = Axis("manifold__weight", self.manifold_weights)
-        return Axis("kernel", self.kernels), weights, Axis("alpha", self.alphas)
+        return (
+            Axis("kernel", self.kernels),
+            Axis("manifold__weight", self.manifold_weights),
+            Axis("alpha", self.alphas),
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -300,10 +300,9 @@ def evaluate_chunks(
     folds = 1 if cv is None else check_integer(cv, "cv", minimum=2)
     for i, kernel in enumerate(kernels):
         state, found = fit_chunks(model, source, kernel, parts, track, folds)
-        state = state.add(total(found))
-        moments = state.moments
-        assert moments is not None
-        sums = _on_folds(state, found, alphas) if folds > 1 else _leave_one_out(state, source, alphas, track)
+        moments = total(found)
+        state = state.add(moments)
+        sums = _on_folds(state, found, alphas) if folds > 1 else _leave_one_out(state, moments, source, alphas, track)
         yield Part((i, 0), (sums + moments.left) / moments.weight, solve=partial(_chosen, state))
 
 
@@ -321,14 +320,11 @@ def _on_folds(state: PartialFit, found: list[Moments], alphas: Sequence[float]) 
     return sums
 
 
-def _leave_one_out(state: PartialFit, source: Any, alphas: Sequence[float], track: Any) -> np.ndarray:
+def _leave_one_out(state: PartialFit, moments: Moments, source: Any, alphas: Sequence[float], track: Any) -> np.ndarray:
     """Σ w‖ψ_i − h₋ᵢ(x_i)‖² for each alpha, in one pass."""
-    moments = state.moments
-    assert moments is not None
     omega, Q = eigh(moments.G)
     operator = state.kernel.gram(_points(state.kernel, moments.G)).operator
-    xp = array_namespace(omega)
-    spectrum = xp.clip(omega, min=0.0), Q, matmul(Q.T, operator.rotate(moments.B))
+    spectrum = array_namespace(omega).clip(omega, min=0.0), Q, matmul(Q.T, operator.rotate(moments.B))
     (found,) = source.reduce(partial(_chunk_errors, state, operator, spectrum, tuple(alphas)), 1, track)
     if found.closest < _LEAST_LEVERAGE_GAP:
         raise ValueError(

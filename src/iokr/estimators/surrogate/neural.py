@@ -141,21 +141,19 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
         net = self._build(int(rng.randint(2**31 - 1)), X)
         optimizer = self._optimizer(net)
         best = np.inf
-        waited = 0
+        best_epoch = -1
         state = deepcopy(net.state_dict())
-        for _ in range(self.epochs):
+        for epoch in range(self.epochs):
             loss = self._epoch(net, optimizer, rows[training], targets[training], rng)
             if len(held_out):
                 loss = self._held_out_loss(net, rows[held_out], targets[held_out])
             self.losses_.append(self._unit * loss)
             if loss < best:
                 best = loss
-                waited = 0
+                best_epoch = epoch
                 state = deepcopy(net.state_dict())
-            elif len(held_out):
-                waited += 1
-                if waited >= self.patience:
-                    break
+            elif len(held_out) and epoch - best_epoch >= self.patience:
+                break
         self._keep_weights(state if len(held_out) else net.state_dict())
         return self
 
