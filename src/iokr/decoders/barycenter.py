@@ -228,8 +228,7 @@ class GraphBarycenter(GraphDecoder):
             return 0
         heaviest = np.argsort(-np.abs(beta), kind="stable")[: self.n_compared]
         known = [(float(beta[i]), self._soft[i]) for i in heaviest.tolist() if beta[i]]
-        alpha = float(self.alpha)
-        risks = [sum(b * fused_distance(z, y, alpha)[0] for b, y in known) for z in proposed]
+        risks = [sum(b * fused_distance(z, y, float(self.alpha))[0] for b, y in known) for z in proposed]
         return int(np.argmax(np.array(risks) <= min(risks) + _EQUAL * np.abs(beta).sum()))
 
     def _proposed(self, beta: np.ndarray) -> Iterator[Arrays]:

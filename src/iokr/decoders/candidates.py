@@ -111,8 +111,7 @@ def rank_shared(
     H: Array, embedding: Comparison, candidates: Any, k: int | None, *, by: str
 ) -> tuple[np.ndarray, Array]:
     """(indices, values), best first, (m, min(k, c)); memory grows with k, not with the number of candidates."""
-    Y = shared_sequence(candidates, embedding)
-    pool = _Pool(Y, embedding)
+    pool = _Pool(shared_sequence(candidates, embedding), embedding)
     c = len(pool.which)
     k = c if k is None else min(k, c)
     xp = array_namespace(H)

@@ -79,8 +79,7 @@ class GraphDecoder(Decoder):
         kinds = np.asarray(g.adjacency).astype(np.int64)
         edge_labels = as_objects([None, *self.edge_labels_])[kinds]  # (N, N)
         if not self._networkx:
-            structure = (kinds > 0).astype(np.int64)
-            written = (structure, labels if labelled else None)
+            written = ((kinds > 0).astype(np.int64), labels if labelled else None)
             return (*written, edge_labels) if edges_labelled else written
         networkx = import_module("networkx")
         G = networkx.Graph()

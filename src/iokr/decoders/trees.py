@@ -150,8 +150,7 @@ class TreeEdits(Decoder):
 
     def _edits(self, t: Preorder, parts: Iterable[Preorder]) -> list[Preorder]:
         """The trees at one edit, within the limits on nodes and grammar."""
-        most = self.max_nodes or max(len(t.labels) for t in self._trees)
-        limit = max(most, len(t.labels))
+        limit = max(self.max_nodes or max(len(known.labels) for known in self._trees), len(t.labels))
         edited = tree_edits(t, range(len(self.labels_)), parts, swaps=self._ordered)
         small = [e for e in edited if len(e.labels) <= limit]
         if not self.grammar:

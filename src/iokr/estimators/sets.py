@@ -166,8 +166,7 @@ class SetModel(KernelModel):
 
     def _problem(self, gram: Any) -> Problem:
         """Members as examples, each of weight w_p/|p|."""
-        labels = np.repeat(self._target, self.sizes_)[:, None]
-        Psi = asarray_like(labels, gram.diagonal())
+        Psi = asarray_like(np.repeat(self._target, self.sizes_)[:, None], gram.diagonal())
         return Problem(gram, Psi, self.loss_, self._alpha, weight=np.repeat(self._weight / self.sizes_, self.sizes_))
 
     def _worst_members(self, gram: Any, starts: np.ndarray) -> Solution:
@@ -245,8 +244,7 @@ class SetModel(KernelModel):
         from sklearn.metrics import r2_score
 
         check_is_fitted(self)
-        n = check_same_length(sets, y, "sets")
-        weight = check_weight(sample_weight, n, sets)
+        weight = check_weight(sample_weight, check_same_length(sets, y, "sets"), sets)
         truth = to_numpy(y) if is_array(y) else np.asarray(read(y))
         if truth.ndim != 1:
             raise ValueError(f"`y` must have one label for each set, got shape {truth.shape}.")

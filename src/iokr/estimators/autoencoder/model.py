@@ -19,12 +19,12 @@ from iokr._component import Limits, component
 from iokr._system.memory import check_matrix
 from iokr._validation.arguments import COUNT, DECAY, POSITIVE, check_random, check_vectors
 from iokr.data.frames import as_frame
-from iokr.data.objects import error_context, n_objects
+from iokr.data.objects import n_objects
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.estimators.autoencoder.layers import CODE_GRADIENTS, TwoLayers
 from iokr.estimators.base import StructuredEstimator
-from iokr.estimators.inputs import InputAdapter, check_scalar
+from iokr.estimators.inputs import InputAdapter, check_scalar, fit_points
 from iokr.estimators.outputs import FittedOutputs, Targets, as_fitted, encode
 from iokr.estimators.progress import begin, end, with_callbacks
 from iokr.estimators.regression.posing import check_data
@@ -160,9 +160,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Struc
         _check_outputs(outputs, targets)
         self._set_outputs(outputs)
         self._single_precision = given.single
-        with error_context("X"):
-            self.kernel_ = clone(kernel).fit(given.X)
-            self.points_ = self.kernel_.represent(np.arange(n) if kernel.pairwise else given.X)
+        self.kernel_, self.points_ = fit_points(kernel, given.X)
         K = self.kernel_.gram(self.points_).dense()
         Psi: Any = np.eye(n) if targets.Psi is None else targets.Psi
         T = to_numpy(outputs.embedding.euclidean(Psi)).astype(np.float64)

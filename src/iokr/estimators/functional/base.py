@@ -181,9 +181,8 @@ class FunctionalRegression(KernelRegression):
             raise ValueError("`candidates` must be None: the score of curves is an integrated R².")
         Y = to_numpy(read_curves(y, self.points_).values)
         n = check_same_length(X, Y)
-        w = check_weight(sample_weight, n, X)
-        if w is None:
-            w = np.ones(n)
+        checked = check_weight(sample_weight, n, X)
+        w = np.ones(n) if checked is None else checked
         weight = np.where(np.isnan(Y), 0.0, w[:, None] * self.quadrature_)
         Y = np.nan_to_num(Y)
         predicted = to_numpy(self._curves(X))

@@ -42,11 +42,7 @@ def draw_curves(model: Any, X: Any, y: Any, rows: Any, ax: Any) -> Any:
         if observed is not None:
             ax.plot(model.points_, observed[k], ".", color=line.get_color(), markersize=4)
     ax.set_xlabel("θ")
-    notes = []
-    if observed is not None:
-        notes.append("points: observed")
-    if band is not None:
-        notes.append("bands: ± 2 sd, leave-one-out")
-    ax.set_title("; ".join(notes), fontsize=9)
+    notes = {"points: observed": observed, "bands: ± 2 sd, leave-one-out": band}
+    ax.set_title("; ".join(note for note, shown in notes.items() if shown is not None), fontsize=9)
     ax.legend(fontsize=8)
     return ax

@@ -218,8 +218,7 @@ def _leave_one_out(
         for w, M in enumerate(similarities):
             for t, A in enumerate(operators[w]):
                 errors = one.tasks.path(A).loo_errors(one.tasks.problem.Psi, alphas, groups)
-                choice = _TaskModel(one, A, M)
-                yield Part((*one.index, w, t), _finite(errors), solve=partial(_as_it_is, choice))
+                yield Part((*one.index, w, t), _finite(errors), solve=partial(_as_it_is, _TaskModel(one, A, M)))
 
 
 def _learning(

@@ -216,7 +216,8 @@ class MultiTask(TaskRegression):
         alpha = check_number(self.alpha, "alpha", minimum=0.0, strict=True)
         self._check_tasks()
         kernel = check_scalar(self.kernel)
-        self._check_learning()
+        if self.learn_tasks:
+            self._check_learning()
         data = self._encode_outputs(check_data(self, X, y, sample_weight, X_unlabeled, kernel))
         if self.learn_tasks:
             check_coordinates(data.outputs.embedding)
@@ -233,8 +234,6 @@ class MultiTask(TaskRegression):
 
     def _check_learning(self) -> None:
         """Learning an operator needs one, and its own closed forms."""
-        if not self.learn_tasks:
-            return
         if self.coupling != "operator":
             raise ValueError(
                 f'`learn_tasks=True` learns the operator of `coupling="operator"`, got `coupling={self.coupling!r}`.'

@@ -301,8 +301,7 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
         above = np.hstack(upper)
         n = below.shape[1]
         k = rank_of(coverage, n)
-        least = max(2 * coverage - 1, 0.0)
-        self.guarantee_ = _GUARANTEES[calibration].format(coverage=coverage, least=least, n=n)
+        self.guarantee_ = _GUARANTEES[calibration].format(coverage=coverage, least=max(2 * coverage - 1, 0.0), n=n)
         if self._selects:
             self.guarantee_ += _SELECTED
         if k > n:
@@ -336,8 +335,7 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
         """h with the same parameters, learned from some rows."""
         points = Points.of(self.kernel_, rows.X, self.points_.constant)
         center = self._center(rows)
-        gram = points.training_gram()
-        solution = solve_levels(gram, rows, self.levels_, self.alpha_, center, self._iterative())
+        solution = solve_levels(points.training_gram(), rows, self.levels_, self.alpha_, center, self._iterative())
         return QuantileFit(points, self.levels_, solution.C, center)
 
     def __sklearn_tags__(self) -> Any:

@@ -118,8 +118,13 @@ class QuantileCurvesCV(QuantileRegression):
             Axis("alpha", alphas),
         )
         progress = begin(self, n_points(axes) * len(folds), X=X, y=y)
-        evaluate = self._on_folds(folds, kernels, levels, alphas)
-        found = select(self, axes, evaluate, n_folds=len(folds), progress=report(progress, self))
+        found = select(
+            self,
+            axes,
+            self._on_folds(folds, kernels, levels, alphas),
+            n_folds=len(folds),
+            progress=report(progress, self),
+        )
         i, j, k, _ = found.best_index
         self._learn(rows.weighted(), kernels[i], levels[j, k], found.best["alpha"])
         end(progress, self, X=X, y=y)

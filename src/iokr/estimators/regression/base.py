@@ -223,8 +223,9 @@ class KernelRegression(StructuredEstimator):
             candidates = self.decoder_.Y_fit_
             if candidates is None:
                 raise ValueError(f"{self.decoder_!r} does not keep candidates; give `candidates`.")
-        H = left_out_values(self)
-        return candidate_probabilities(self.embedding_, self.targets_, H, candidates, partial(self.distances, X))
+        return candidate_probabilities(
+            self.embedding_, self.targets_, left_out_values(self), candidates, partial(self.distances, X)
+        )
 
 
 def fitted_model(model: Any, data: Data, fit: Fit) -> Any:

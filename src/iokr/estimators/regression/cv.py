@@ -138,8 +138,7 @@ class IOKRCV(KernelRegression):
             best = found.best
             return solve(data, best["kernel"], best["alpha"], best["manifold__weight"], **parts)
 
-        watch = report(progress, self)
-        found = select(self, grid.axes, evaluate, solve=solve_best, n_folds=n_folds, progress=watch)
+        found = select(self, grid.axes, evaluate, solve=solve_best, n_folds=n_folds, progress=report(progress, self))
         self._set_choice(data, found.solution)
         end(progress, self, X=X, y=y)
         return self

@@ -257,8 +257,8 @@ def solve_moments(state: PartialFit, alpha: float, solver: Any) -> tuple[Data, F
         kept.record(LowRank(), f"{moments.n} rows in chunks: only their moments are kept.")
     elif not isinstance(kept, LowRank):
         raise ValueError(f"`solver` {kept!r} needs all rows at once; for rows in chunks use `LowRank()`.")
-    rows = TrainingSet(None, None, single=state.single)
-    data = Data(rows, state.outputs, Targets(int(solved.Psi.shape[0]), solved.Psi))
+    no_rows = TrainingSet(None, None, single=state.single)
+    data = Data(no_rows, state.outputs, Targets(int(solved.Psi.shape[0]), solved.Psi))
     return data, Fit(inputs, kept, Solution(C), alpha, 0.0)
 
 

@@ -108,8 +108,7 @@ class Surrogate(StructuredEstimator):
         require_y(y)
         if not hasattr(self.regressor, "fit") or not hasattr(self.regressor, "predict"):
             raise TypeError(f"`regressor` must have `fit` and `predict`, got {self.regressor!r:.60}.")
-        n = check_same_length(X, y)
-        weight = check_weight(sample_weight, n, X)
+        weight = check_weight(sample_weight, check_same_length(X, y), X)
         self._single_precision = single_precision(X, y)
         Psi = self._encode(y, weight)
         self._fit_regressor(_readable(X), Psi, weight)
