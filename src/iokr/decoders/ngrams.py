@@ -95,9 +95,7 @@ class NGramPath(Decoder):
         follow: dict[str, list[int]] = {}
         for u, gram in enumerate(grams):
             follow.setdefault(gram[:-1], []).append(u)
-        strings: list[str] = []
-        costs: list[float] = []
-        bounds: list[float] = []
+        found: list[tuple[str, float, float]] = []
         for row in weights:
             h = np.asarray(row @ S.matrix)
             string, cost = self._nearest_output(h, S, unit)
@@ -106,10 +104,9 @@ class NGramPath(Decoder):
                 if _cost(path, unit) < cost - _ROUNDING * max(abs(cost), 1.0):
                     string = path.text
                     cost = _cost(path, unit)
-            strings.append(string)
-            costs.append(cost)
-            bounds.append(min(_bound(h, unit), cost))
-        return as_objects(strings), np.array(costs), np.array(bounds)
+            found.append((string, cost, min(_bound(h, unit), cost)))
+        costs = np.array([cost for _, cost, _ in found])
+        return as_objects([string for string, _, _ in found]), costs, np.array([bound for _, _, bound in found])
 
     def _nearest_output(self, h: np.ndarray, S: Counts, unit: bool) -> tuple[str, float]:
         """The best training output and its cost."""

@@ -16,7 +16,7 @@ from iokr.data.objects import as_objects, is_networkx, key
 from iokr.data.trees import Preorder, preorder, tree_nodes
 from iokr.decoders._search.linear import kernel_option, output_costs, search_rows
 from iokr.decoders._search.local import descend, distinct_labels
-from iokr.decoders._search.trees import productions, subtrees, tree_edits
+from iokr.decoders._search.trees import children_of, productions, subtrees, tree_edits
 from iokr.decoders.base import Decoder
 from iokr.decoders.candidates import rank_shared
 from iokr.embeddings.base import Embedding
@@ -160,18 +160,15 @@ class TreeEdits(Decoder):
     def _written(self, t: Preorder) -> Any:
         """The tree in the form of the training outputs."""
         labels = [self.labels_[j] for j in t.labels]
+        children = children_of(t.depths)
         if self._networkx:
-            return _digraph(t.depths, labels, self._label)
-        below: list[list[Any]] = []  # for each depth, the subtrees without their parent so far
-        for depth, label in zip(reversed(t.depths), reversed(labels), strict=True):
-            children = below.pop() if len(below) > depth + 1 else []
-            below += [[] for _ in range(depth + 1 - len(below))]
-            if self._bare and not children and _stands_alone(label):
-                below[depth].append(label)
-            else:
-                subtree = [label, *reversed(children)]
-                below[depth].append(subtree if self._list else tuple(subtree))
-        return below[0][0]
+            return _digraph(children, labels, self._label)
+        written = list(labels)  # the subtree of each node
+        for i in reversed(range(len(labels))):  # children come after their parents
+            if children[i] or not self._bare or not _stands_alone(labels[i]):
+                subtree = [labels[i], *(written[j] for j in children[i])]
+                written[i] = subtree if self._list else tuple(subtree)
+        return written[0]
 
 
 def _style(trees: np.ndarray) -> tuple[bool, bool]:
@@ -194,14 +191,9 @@ def _stands_alone(label: Any) -> bool:
     return label is not None and not isinstance(label, (dict, set, frozenset)) and not is_networkx(label)
 
 
-def _digraph(depths: Sequence[int], labels: list[Any], name: str) -> Any:
+def _digraph(children: list[list[int]], labels: list[Any], name: str) -> Any:
     """Nodes 0, 1, … from the root, with edges from parents to children."""
     tree = import_module("networkx").DiGraph()
-    path: list[int] = []  # from the root to the node
-    for i, (depth, label) in enumerate(zip(depths, labels, strict=True)):
-        tree.add_node(i, **{name: label})
-        del path[depth:]
-        if path:
-            tree.add_edge(path[-1], i)
-        path.append(i)
+    tree.add_nodes_from((i, {name: label}) for i, label in enumerate(labels))
+    tree.add_edges_from((i, j) for i, below in enumerate(children) for j in below)
     return tree

@@ -7,7 +7,7 @@ from itertools import combinations
 
 from iokr.data.trees import Preorder, subtree_ends
 
-__all__ = ["productions", "subtrees", "tree_edits"]
+__all__ = ["children_of", "productions", "subtrees", "tree_edits"]
 
 
 def tree_edits(t: Preorder, labels: Iterable[int], grafts: Iterable[Preorder], *, swaps: bool) -> list[Preorder]:
@@ -19,7 +19,7 @@ def tree_edits(t: Preorder, labels: Iterable[int], grafts: Iterable[Preorder], *
     """
     labels = list(labels)
     ends = subtree_ends(t.depths)
-    children = _children(t.depths)
+    children = children_of(t.depths)
     found = dict.fromkeys(_relabelled(t, labels))
     found |= dict.fromkeys(_without(t, ends, children))
     found |= dict.fromkeys(_with_a_node(t, ends, children, labels))
@@ -40,11 +40,12 @@ def subtrees(t: Preorder) -> list[Preorder]:
 
 def productions(t: Preorder, *, ordered: bool) -> set[tuple[int, ...]]:
     """The label of each node and those of its children, in order or sorted."""
-    below = [[t.labels[j] for j in some] for some in _children(t.depths)]
+    below = [[t.labels[j] for j in some] for some in children_of(t.depths)]
     return {(label, *(some if ordered else sorted(some))) for label, some in zip(t.labels, below, strict=True)}
 
 
-def _children(depths: tuple[int, ...]) -> list[list[int]]:
+def children_of(depths: tuple[int, ...]) -> list[list[int]]:
+    """The numbers of the children of each node."""
     found: list[list[int]] = [[] for _ in depths]
     path: list[int] = []
     for i, depth in enumerate(depths):

@@ -106,11 +106,9 @@ class QuantileCurvesCV(QuantileRegression):
             (j, k): fit_levels(theta, level_kernels[j], crossings[k], self._constant)
             for j, k in product(range(len(level_kernels)), range(len(crossings)))
         }
-        folds = []
-        for train, test in check_folds(self.cv, n_objects(rows.X)):
-            held_out = rows.take(test).weighted()
-            if held_out.total > 0:
-                folds.append((rows.take(train).weighted(), held_out))
+        splits = check_folds(self.cv, n_objects(rows.X))
+        folds = [(rows.take(train).weighted(), rows.take(test).weighted()) for train, test in splits]
+        folds = [(train, held_out) for train, held_out in folds if held_out.total > 0]
         axes = (
             Axis("kernel", kernels),
             Axis("level_kernel", level_kernels),
