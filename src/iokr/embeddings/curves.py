@@ -93,17 +93,16 @@ class Curves(EuclideanEmbedding):
         return self._coordinates(table.values)
 
     def _fit_basis(self, basis: Basis, values: np.ndarray, w: np.ndarray) -> None:
-        """Φ on the nodes, and for complete curves an orthonormal basis of its span."""
+        """Φ on the nodes, and for complete curves an orthonormal basis of its span, of coefficients c = Qg^{-½}h.
+
+        V = √wΦQg^{-½} with ΦᵀWΦ = Q diag(g) Qᵀ, eigenvalues of redundant functions dropped.
+        """
         if self.masked_:
             self.functions_ = basis.fitted(self.points_, None, self.quadrature_)
             return
         weighted = np.sqrt(w)[:, None] * (values - self.mean_)  # a weight of 2 is equivalent to the curve twice
         self.functions_ = basis.fitted(self.points_, weighted[w > 0], self.quadrature_)
-        self._fit_projection(self.functions_(self.points_, 0))
-
-    def _fit_projection(self, Phi: np.ndarray) -> None:
-        """V = √wΦQg^{-½} with ΦᵀWΦ = Q diag(g) Qᵀ, eigenvalues of redundant functions dropped; c = Qg^{-½}h."""
-        B = self.root[:, None] * Phi
+        B = self.root[:, None] * self.functions_(self.points_, 0)
         g, Q = np.linalg.eigh(B.T @ B)
         positive = g > len(g) * np.finfo(float).eps * g[-1]
         self.to_coefficients_ = Q[:, positive] / np.sqrt(g[positive])

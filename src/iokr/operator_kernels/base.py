@@ -13,7 +13,7 @@ from iokr._component import Component, component
 from iokr._validation.arguments import check_number
 from iokr.data.objects import Parts
 from iokr.gram.base import Gram
-from iokr.gram.blocks import BlockGram, SumGram, kronecker
+from iokr.gram.blocks import BlockGram, SumGram
 from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import Kernel
 
@@ -251,12 +251,7 @@ class OperatorProduct(_Pair):
             return part
         if isinstance(part, Kernel):
             return part.gram(R, S).dense()[:, :, None, None]
-        gram = part.gram(R, S)
-        if gram.operator is None:
-            flat = gram.flat.dense()
-        else:
-            K = gram.K.dense()
-            flat = kronecker(K, gram.operator.matrix(self.dim_, K))
+        flat = SumGram([part.gram(R, S)], self.dim_).flat.dense()  # K ⊗ A where it separates
         xp, d = array_namespace(flat), self.dim_
         return xp.permute_dims(xp.reshape(flat, (flat.shape[0] // d, d, flat.shape[1] // d, d)), (0, 2, 1, 3))
 

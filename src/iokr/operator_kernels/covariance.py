@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -134,20 +135,14 @@ class _Factor:
         return self.center(self.center(B).T) if self.centered else B
 
 
+@dataclass(eq=False)
 class _Through(_Factor):
     """F = √a √(w/Σw) P M, for M given by its products B ↦ M B and B ↦ Mᵀ B."""
 
-    def __init__(
-        self,
-        plain: _Factor,
-        times: Callable[[Array], Array],
-        times_transposed: Callable[[Array], Array],
-        scale: float = 1.0,
-    ) -> None:
-        self.plain = plain
-        self.times = times
-        self.times_transposed = times_transposed
-        self.scale = scale
+    plain: _Factor
+    times: Callable[[Array], Array]
+    times_transposed: Callable[[Array], Array]
+    scale: float = 1.0  # a
 
     def __call__(self, B: Array) -> Array:
         return self.scale**0.5 * self.plain(self.times(B))

@@ -81,7 +81,7 @@ RULES = (
     ),
     Rule(
         "a loss with value and gradient only",
-        lambda case: not case.problem.loss.quadratic and _only_smooth(case.problem),
+        lambda case: not case.problem.loss.quadratic and case.problem.loss.smooth and not case.problem.loss.has_prox,
         LBFGS,
         "quasi-Newton steps use these only, and the norm of the gradient bounds the distance of J to its minimum",
     ),
@@ -292,11 +292,6 @@ def _too_large_to_store(case: Case) -> bool:
     if case.use.loo or case.use.n_alphas > 1:
         return False
     return _exceeds_memory(ManifoldEigen() if case.problem.penalised else Cholesky(), case.problem)
-
-
-def _only_smooth(problem: Problem) -> bool:
-    """Whether a loss has a gradient everywhere and no proximal map."""
-    return problem.loss.smooth and not problem.loss.has_prox
 
 
 def _one(case: Case) -> bool:

@@ -193,7 +193,7 @@ class Path(ABC):
     """
 
     def __init__(self, problem: Problem) -> None:
-        self.gram, self.weight, self.n = problem.gram, problem.weight, problem.n_labeled
+        self.gram, self.row_weight, self.n = problem.gram, problem.row_weight, problem.n_labeled
         self.operator = problem.operator
         self.mask = None if problem.mask is None else np.asarray(problem.mask)
 
@@ -213,8 +213,9 @@ class Path(ABC):
 
         May be overridden.
         """
-        weight = (np.ones(self.n) if self.weight is None else self.weight)[:, None]
-        weight = weight if self.mask is None else weight * self.mask
+        weight = self.row_weight[:, None]
+        if self.mask is not None:
+            weight = weight * self.mask
         weight = weight * (weight.shape[1] / weight.sum())
         residuals = self._residuals(Psi, alphas, groups)
         return np.array([float(array_namespace(R).sum(asarray_like(weight, R) * R * R)) for R in residuals])

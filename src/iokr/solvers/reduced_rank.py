@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -196,23 +197,20 @@ class _ReducedPath(Path):
 
     def _best(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> tuple[float, int, Array]:
         """(e(p)/Σw, p, V) at λ₂ = alpha."""
-        R, best = self.base.loo_residuals(Psi, alpha, groups), None
-        w = np.ones(self.n) if self.weight is None else self.weight
+        R = self.base.loo_residuals(Psi, alpha, groups)
+        w = self.row_weight
+        found = []
         for first in self.solver._alphas(alpha):
             f, V = self._components(Psi, first)
             left = w @ to_numpy(matmul(R, V)) ** 2
             right = w @ to_numpy(matmul(Psi, V)) ** 2
             errors = (np.cumsum(left) + np.sum(right) - np.cumsum(right)) / w.sum()  # [p − 1]
             most = numerical_rank(f, self.n)
-            ranks = self.solver._ranks()
-            if ranks is not None and min(ranks) > most:
-                check_rank(min(ranks), f, self.n)
-            allowed = [p for p in (ranks or range(1, most + 1)) if p <= most]
-            p = min(allowed, key=lambda p: errors[p - 1])
-            if best is None or errors[p - 1] < best[0]:
-                best = float(errors[p - 1]), p, V
-        assert best is not None
-        return best
+            ranks = self.solver._ranks() or range(1, most + 1)
+            check_rank(min(ranks), f, self.n)
+            p = min((p for p in ranks if p <= most), key=lambda p: errors[p - 1])
+            found.append((float(errors[p - 1]), p, V))
+        return min(found, key=itemgetter(0))
 
     def _fixed(self, Psi: Array, alpha: float) -> tuple[int, Array]:
         """p and V, without leave-one-out if there is no choice."""

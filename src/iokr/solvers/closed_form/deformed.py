@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -207,19 +207,19 @@ class DeformedPath(PointsPath):
         return self.leave_out(join_columns(R), join_columns(Q), Psi, alpha)
 
 
+@dataclass(eq=False)
 class Shared:
     """The reduction for all μ, computed at its first use."""
 
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
+    problem: Problem
 
     @cached_property
     def reduction(self) -> Reduction:
-        return Reduction(self._problem)
+        return Reduction(self.problem)
 
     @cached_property
     def blocks(self) -> BlockFactor:
-        return BlockFactor(self._problem)
+        return BlockFactor(self.problem)
 
 
 class ManifoldPath(Path):

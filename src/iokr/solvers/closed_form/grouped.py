@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -28,11 +29,7 @@ Blocks = Callable[[np.ndarray], Array]
 
 def blocks_of_matrix(N: Array) -> Blocks:
     """The blocks of a stored symmetric matrix."""
-
-    def blocks(rows: np.ndarray) -> Array:
-        return take_entries(N, rows)
-
-    return blocks
+    return partial(take_entries, N)
 
 
 def blocks_of_product(left: Array, middle: Array, B: Array | None = None, *, eye: bool = False) -> Blocks:

@@ -199,7 +199,7 @@ class MomentsPath(PointsPath):
             errors, closest = errors + part, min(closest, near)
         if closest < _CLOSE:
             return self._by_singular_vectors.loo_errors(Psi, alphas)
-        return errors / float(self.n if self.weight is None else self.weight.sum())
+        return errors / float(self.row_weight.sum())
 
     @cached_property
     def _by_singular_vectors(self) -> ThinPath:

@@ -44,7 +44,7 @@ class _Patterns(Path):
         patterns, which = np.unique(self.mask.T, axis=0, return_inverse=True)
         for number, pattern in enumerate(patterns):
             columns = np.flatnonzero(which.ravel() == number)
-            weight = pattern.astype(float) if self.weight is None else self.weight * pattern
+            weight = self.row_weight * pattern
             targets = take_columns(Psi, columns)
             yield columns, replace(self.problem, gram=self.gram.K, Psi=targets, weight=weight, mask=None)
 
@@ -82,12 +82,11 @@ class _Entries(Path):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         self.penalised = problem.penalised
-        labelled = np.ones(self.n) if self.weight is None else self.weight
-        self.rows = np.flatnonzero(labelled > 0)
+        self.rows = np.flatnonzero(self.row_weight > 0)
         self.base = deformed_kernel(problem)
         observed = self.mask[self.rows]
         self.i, self.j = np.nonzero(observed)
-        self.sqrt_w = np.sqrt(labelled[self.rows])[self.i]
+        self.sqrt_w = np.sqrt(self.row_weight[self.rows])[self.i]
         size, q = len(self.i), self.mask.shape[1]
         check_memory(
             8.0 * (3 * size**2 + 2 * (len(self.rows) * q) ** 2),

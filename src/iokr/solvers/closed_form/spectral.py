@@ -111,7 +111,6 @@ class SpectralPath(PointsPath):
         if self.points.remainder is not None:
             B, targets = self.points.remainder, self.points.targets(self.operator.rotate(Psi))
             fixed = B @ targets, xp.linalg.diagonal(B)
-        total = float(self.n if self.weight is None else self.weight.sum())
         errors = np.empty(len(alphas))
         step = max(1, _COLUMNS // q)
         for start in range(0, len(alphas), step):
@@ -126,7 +125,7 @@ class SpectralPath(PointsPath):
             R /= Q
             R *= R
             errors[start : start + len(some)] = np.asarray(asarray_like(xp.sum(xp.sum(R, axis=2), axis=0), np.empty(0)))
-        return errors / total
+        return errors / float(self.row_weight.sum())
 
     # For other losses and missing entries: the deformed kernel and its lift, for w = 1.
 
@@ -249,19 +248,15 @@ class ObliquePath(SpectralPath):
 
     def loo_errors(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None = None) -> np.ndarray:
         """Σ w‖ψ_i − h₋ᵢ‖² / Σ w for each alpha, norms in F."""
-        tau, left_out = self.operator.rotate(Psi), self._loo_parts(Psi)
-        if groups is not None:  # rows of weight 0 are left out
-            without, active = self._without_groups(Psi, groups), self.points.active
-
-            def left_out(alpha: float) -> Array:
-                return scatter(without(alpha), active, self.n)
-
+        tau = self.operator.rotate(Psi)
+        left_out = self._loo_parts(Psi) if groups is None else self._without_groups(Psi, groups)
         xp, gamma = array_namespace(tau), asarray_like(self.operator.gamma, tau)
-        w = np.ones(self.n) if self.weight is None else self.weight
-        w = asarray_like(w / w.sum(), tau)
+        w = asarray_like(self.row_weight / self.row_weight.sum(), tau)
         errors = []
         for alpha in alphas:
             p = left_out(alpha)
+            if groups is not None:  # rows of weight 0 are left out
+                p = scatter(p, self.points.active, self.n)
             squares = self.operator.sq_norms + xp.sum(p * (gamma[None, :] * p - 2 * tau), axis=1)
             errors.append(float(xp.sum(w * xp.clip(squares, min=0.0))))
         return np.array(errors)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, row_sq_norms, to_numpy, unwarned
@@ -11,7 +9,7 @@ from iokr._component import component
 from iokr._validation.arguments import check_stops
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver, refuses_products
-from iokr.solvers.iterative.admm_boxes import BoxState, iterate_boxes
+from iokr.solvers.iterative.admm_boxes import State, iterate_boxes
 from iokr.solvers.iterative.admm_newton import fits, newton
 from iokr.solvers.iterative.certificate import Certificate, certify, gap_bound, sharpened
 from iokr.solvers.iterative.reduced import LabeledKernel, LabeledProblem, labeled_bytes, labeled_problem
@@ -73,16 +71,15 @@ class ADMM(Solver):
         tol, P0 = sharpened(tol, at_zero), float(array_namespace(at_zero).sum(at_zero))
         if P0 == 0:
             return Solution(labeled.lift(labeled.Psi * 0.0), n_iter=0)
+        warm = start.state if start is not None and isinstance(start.state, State) else None
         if problem.loss.boxes and not labeled.semi_supervised and problem.gram.operator is not None:
-            kept = start.state if start is not None and isinstance(start.state, BoxState) else None
             with unwarned():  # the gap shows the effect of overflow
-                certificate, n_iter, last = iterate_boxes(labeled, P0, tol, limit, kept)
-            return Solution(labeled.lift(certificate.a), n_iter, certificate.gap, certificate.gap <= tol, last)
-        # A spectrum costs as much as many Cholesky factors, but serves every A and the Newton steps of small problems.
-        kernel = labeled.kernel(spectral=tol < _POLISH and fits(labeled))
-        warm = start.state if start is not None and isinstance(start.state, _State) else None
-        with unwarned():
-            certificate, n_iter, state = _iterate(labeled, kernel, P0, tol, limit, warm)
+                certificate, n_iter, state = iterate_boxes(labeled, P0, tol, limit, warm)
+        else:
+            # A spectrum costs as much as many Cholesky factors, but serves every A and Newton steps of small problems.
+            kernel = labeled.kernel(spectral=tol < _POLISH and fits(labeled))
+            with unwarned():
+                certificate, n_iter, state = _iterate(labeled, kernel, P0, tol, limit, warm)
         return Solution(labeled.lift(certificate.a), n_iter, certificate.gap, certificate.gap <= tol, state)
 
 
@@ -91,20 +88,12 @@ def from_margin_dual(problem: Problem, weights: np.ndarray) -> Solution:
     labeled = labeled_problem(problem)
     W = labeled.Psi * asarray_like(weights, labeled.Psi)[:, None]
     u = labeled.kernel(spectral=False).product(W / labeled.lam)
-    return Solution(labeled.lift(W / labeled.lam), state=_State(u, -W))
-
-
-@dataclass(frozen=True, eq=False)
-class _State:
-    """Iterate: values u and multipliers ρb."""
-
-    u: Array
-    rho_b: Array
+    return Solution(labeled.lift(W / labeled.lam), state=State(u, -W))
 
 
 def _iterate(
-    problem: LabeledProblem, kernel: LabeledKernel, P0: float, tol: float, limit: int, warm: _State | None
-) -> tuple[Certificate, int, _State]:
+    problem: LabeledProblem, kernel: LabeledKernel, P0: float, tol: float, limit: int, warm: State | None
+) -> tuple[Certificate, int, State]:
     xp = array_namespace(problem.Psi)
     norm = xp.linalg.matrix_norm
     rho = _first_rho(problem)  # of this loss: the last steps of the neighbour are too small to show curvature
@@ -130,7 +119,7 @@ def _iterate(
                     u, z, S, v, best = polished
                     b = z - u
             if best.gap <= tol or step > limit:
-                return best, step - 1, _State(u, rho * b)
+                return best, step - 1, State(u, rho * b)
         z = _RELAX * v + (1 - _RELAX) * u + b
         u_before, b_before = u, b
         u = problem.loss.prox(z, problem.targets(z), rho / problem.weight)

@@ -11,7 +11,7 @@ from iokr._array import Array, array_namespace, asarray_like, eigh, matmul, to_n
 from iokr.solvers.iterative.certificate import Certificate
 from iokr.solvers.iterative.reduced import LabeledProblem
 
-__all__ = ["BoxState", "iterate_boxes"]
+__all__ = ["State", "iterate_boxes"]
 
 _RELAX = 1.7
 _KEEP = 1e-13  # eigenvalues below this fraction of the largest are rounding
@@ -21,12 +21,12 @@ _TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class BoxState:
-    """Iterate: values u and multipliers ρb, and the last ρ."""
+class State:
+    """Iterate: values u and multipliers ρb, and the last ρ where the next problem starts with it."""
 
     u: Array
     rho_b: Array
-    rho: float
+    rho: float = 1.0
 
 
 class _LeadingKernel:
@@ -63,8 +63,8 @@ def _first(values: Array) -> int:
 
 
 def iterate_boxes(
-    problem: LabeledProblem, P0: float, tol: float, limit: int, warm: BoxState | None
-) -> tuple[Certificate, int, BoxState]:
+    problem: LabeledProblem, P0: float, tol: float, limit: int, warm: State | None
+) -> tuple[Certificate, int, State]:
     """The loop of `ADMM`, in the leading eigenbases, with ρ by residuals or by curvature."""
     xp, lam, Psi, weight = array_namespace(problem.Psi), problem.lam, problem.Psi, problem.weight
     squares = float(xp.sum(Psi * Psi))
@@ -90,7 +90,7 @@ def iterate_boxes(
             found = _certify(problem, kernel, a, T, P0)
             best = found if best is None or found.gap < best.gap else best
             if best.gap <= tol or step > limit:
-                return best, step - 1, BoxState(u, rho * b, rho)
+                return best, step - 1, State(u, rho * b, rho)
         v = kernel.back(kernel.G * T)
         z = _RELAX * v + (1 - _RELAX) * u + b
         a = xp.minimum(xp.maximum(rho * (Psi - z), low), high)  # dual feasible

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg.blas import dsymv
 
-from iokr._array import NotPositiveDefinite, cholesky
+from iokr._array import CholeskyFactor, NotPositiveDefinite, cholesky
 from iokr._system.compile import compiled, inlined
 
-__all__ = ["DenseQuadratic", "Quadratic", "box_gap", "box_step", "gradient_steps", "minimize_box", "newton_directions"]
+__all__ = [
+    "DenseQuadratic",
+    "Quadratic",
+    "box_gap",
+    "box_step",
+    "damped_factors",
+    "gradient_steps",
+    "minimize_box",
+    "newton_directions",
+]
 
 _NEWTON = 50  # largest number of Newton steps in a row
 _FREE = 6000  # largest number of entries in a Newton step
@@ -182,10 +191,16 @@ def _newton(Q: Quadratic, upper: np.ndarray, alpha: np.ndarray, gradient: np.nda
 
 def newton_directions(corner: np.ndarray, slope: np.ndarray) -> Iterator[np.ndarray]:
     """−(corner + τI)⁻¹ slope, for growing τ, in case that the corner is singular."""
-    size = float(np.diagonal(corner).max())
-    for damping in _DAMPING:
+    for factor in damped_factors(corner, _DAMPING):
+        yield factor.solve(-slope[:, None])[:, 0]
+
+
+def damped_factors(M: np.ndarray, dampings: Sequence[float]) -> Iterator[CholeskyFactor]:
+    """Cholesky factors of M + τI where it is definite, τ these fractions of the largest diagonal entry."""
+    size = float(np.diagonal(M).max())
+    for damping in dampings:
         try:
-            yield cholesky(corner, damping * size).solve(-slope[:, None])[:, 0]
+            yield cholesky(M, damping * size)
         except NotPositiveDefinite:
             continue
 

@@ -200,8 +200,8 @@ def _system(problem: Problem) -> tuple[Array, Map]:
     observed = np.ones(tuple(Psi.shape)) if problem.mask is None else np.asarray(problem.mask)
     w = asarray_like(observed * problem.row_weight[:, None], Psi)
     pad = asarray_like(np.zeros((N - n, Psi.shape[1])), Psi)
-    b = xp.concat([w * Psi, pad], axis=0) if n < N else w * Psi
-    w = xp.concat([w, pad], axis=0) if n < N else w
+    b = xp.concat([w * Psi, pad], axis=0)
+    w = xp.concat([w, pad], axis=0)
     lam, L, mu = problem.alpha, problem.penalty, problem.manifold_weight
     if L is None or not mu:
         return b, lambda P: lam * P[0, ...] + w * P[1, ...]

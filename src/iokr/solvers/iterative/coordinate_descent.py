@@ -103,7 +103,7 @@ def margin_matrix(labeled: LabeledProblem) -> np.ndarray:
         Q = (Psi[:, :, None] * half.reshape(n, d, n)).sum(axis=1) / labeled.lam
     elif not labeled.semi_supervised:  # (ΨAΨᵀ) ∘ K / λ
         left = labeled.operator.act(labeled.Psi) / labeled.lam
-        Q = labeled.gram.detach(lower=True)
+        Q = labeled.points.labeled_gram.detach(lower=True)
         if not is_numpy(Q):
             return np.ascontiguousarray(to_numpy(Q * matmul(left, labeled.Psi.T)))
         for rows in blocks(len(Q), _PANEL):  # half of the product: K need not be valid above the diagonal

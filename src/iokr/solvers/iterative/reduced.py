@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -19,7 +19,6 @@ from iokr._array import (
     matmul,
     thin_svd,
 )
-from iokr.gram.scalar import ScalarGram
 from iokr.problem import Problem
 from iokr.solvers.base import by_eigenvalue, join_columns, take_columns, warn_small_alpha
 from iokr.solvers.closed_form.blocks import flatten
@@ -108,22 +107,18 @@ class LabeledProblem:
         """The n × n kernel of outputs with eigenvalue g of A, in the scale where λ = `lam`; not to be changed."""
         if self.semi_supervised:
             return self._kernel.deformed(self.problem.alpha, g)
-        return self.gram.dense() if g == 1 else g * self.gram.dense()
-
-    @property
-    def gram(self) -> ScalarGram:
-        """K on the rows of positive weight (supervised problems)."""
-        return self.points.labeled_gram
+        K = self.points.labeled_gram.dense()
+        return K if g == 1 else g * K
 
     @cached_property
     def factor(self) -> Array | None:
         """Φ of the rows of positive weight, K = Φ Φᵀ, if features are few; else None."""
-        return None if n_few_features(self.problem) is None else self.gram.factor
+        return None if n_few_features(self.problem) is None else self.points.labeled_gram.factor
 
     def leading(self) -> tuple[Array, Array]:
         """(s, U), s ascending, with K = U diag(s) Uᵀ: p columns of U if features are few, else n."""
         if self.factor is None:
-            pairs = self.gram.eigenpairs()
+            pairs = self.points.labeled_gram.eigenpairs()
             assert pairs is not None
             return pairs
         U, sigma = thin_svd(self.factor)
@@ -254,11 +249,11 @@ class ThinKernel:
         return self.operator.unrotate(S), self.operator.unrotate(V)
 
 
+@dataclass(eq=False)
 class StackedKernel:
     """𝒦 on matrices, from a kernel on their entries in row-major order."""
 
-    def __init__(self, base: LabeledKernel) -> None:
-        self.base = base
+    base: LabeledKernel
 
     def product(self, a: Array) -> Array:
         """𝒦a."""

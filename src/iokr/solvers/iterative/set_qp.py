@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.linalg.blas import dsymv
 
-from iokr._array import NotPositiveDefinite, cholesky
+from iokr.solvers.iterative.box_qp import damped_factors
 
 __all__ = ["minimize_sets", "set_gap"]
 
@@ -15,7 +13,7 @@ Point = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # α, s, z, μ
 
 _BACK = 0.995  # largest fraction of the way to the nearest bound of a step
 _IDLE = 3  # steps without progress after which the search ends
-_DAMPING = (0.0, 1e-14, 1e-11, 1e-8)  # of the largest diagonal entry
+_DAMPING = (0.0, 1e-14, 1e-11, 1e-8)  # of the largest diagonal entry, if rounding makes a matrix indefinite
 
 
 def minimize_sets(
@@ -77,7 +75,7 @@ def _step(
     M[np.diag_indices_from(M)] += z / alpha
     for start, size, value in zip(starts, sizes, mu / s, strict=True):
         M[start : start + size, start : start + size] += value
-    factor = _factor(M)
+    factor = next(damped_factors(M, _DAMPING), None)
     if factor is None:
         return None
 
@@ -98,16 +96,6 @@ def _step(
     if not np.isfinite(length) or length <= 1e-14:
         return None
     return alpha + length * d, s + length * ds, z + length * dz, mu + length * dm
-
-
-def _factor(M: np.ndarray) -> Any:
-    """The Cholesky factor, of a matrix with a shifted diagonal if rounding makes it indefinite."""
-    for damping in _DAMPING:
-        try:
-            return cholesky(M, damping * float(np.diagonal(M).max()))
-        except NotPositiveDefinite:
-            continue
-    return None
 
 
 def _length(values: np.ndarray, change: np.ndarray) -> float:
