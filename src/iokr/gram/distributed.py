@@ -50,8 +50,7 @@ def _compute(*tasks: Any) -> list[Any]:
         return list(_import_dask().compute(*tasks))
     with suppress(Exception):  # a scheduler that does not answer keeps its own limit
         client.run_on_scheduler(_be_patient)
-    futures = client.compute(list(tasks), retries=_RETRIES)
-    return list(client.gather(futures))
+    return list(client.gather(client.compute(list(tasks), retries=_RETRIES)))
 
 
 def _be_patient(dask_scheduler: Any = None) -> None:
@@ -202,10 +201,8 @@ def lazy_answer(X: Any, function: Callable[[Any], Any]) -> Any:
     _check_chunks(X, "X", matrix=True)
     form = function(np.zeros((1, int(X.shape[1])), dtype=X.dtype))
     chunks = (X.chunks[0], *((int(size),) for size in form.shape[1:]))
-    answer = partial(_answer, function)
-    if form.ndim == 1:
-        return X.map_blocks(answer, dtype=form.dtype, chunks=(X.chunks[0],), drop_axis=1)
-    return X.map_blocks(answer, dtype=form.dtype, chunks=chunks)
+    dropped = range(form.ndim, 2)  # the columns of X, where there is a number for each row
+    return X.map_blocks(partial(_answer, function), dtype=form.dtype, chunks=chunks, drop_axis=list(dropped))
 
 
 def _answer(function: Callable[[Any], Any], X: Any) -> Any:

@@ -13,7 +13,7 @@ from iokr._component import Limits, component
 from iokr._validation.arguments import POSITIVE, SHARE
 from iokr.chem.formulas import MASSES, parse_formula
 from iokr.chem.spectra import read_spectra
-from iokr.data.objects import BadObject, Parts, key
+from iokr.data.objects import BadObject, Parts, as_objects, key
 from iokr.kernels.base import UnitKernel
 from iokr.kernels.generic import equal_keys
 
@@ -122,8 +122,7 @@ class Categories(UnitKernel):
 
     def represent(self, X: Any) -> np.ndarray:
         """The entry of each spectrum."""
-        values = [key(value) for value in read_spectra(X).values(self.key)]
-        return np.fromiter(values, dtype=object, count=len(values))
+        return as_objects(key(value) for value in read_spectra(X).values(self.key))
 
     def block(self, R: np.ndarray, S: np.ndarray) -> Array:
         return np.where(equal_keys(R, S), 1.0, float(self.other))

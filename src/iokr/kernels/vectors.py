@@ -51,6 +51,16 @@ _SMALLEST = 1e-290  # squared distance whose inverse is finite, with room for a 
 ROOM = 16.0  # ‖x − z‖² and its parts are finite where this many times ‖x‖² is
 
 
+class VectorKernel(Kernel):
+    """A kernel on vectors that are represented as they are."""
+
+    domain = "vectors"
+
+    def represent(self, X: Any) -> Any:
+        """The vectors, checked. May be overridden."""
+        return check_vectors(X)
+
+
 @component
 class Linear(FeatureKernel):
     """k(x, z) = ⟨x, z⟩.
@@ -70,7 +80,7 @@ class Linear(FeatureKernel):
 
 
 @component
-class Polynomial(Kernel):
+class Polynomial(VectorKernel):
     """k(x, z) = (γ⟨x, z⟩ + c₀)^degree.
 
     Parameters
@@ -93,7 +103,6 @@ class Polynomial(Kernel):
     gamma: float | None = None
     coef0: float = 1.0
 
-    domain = "vectors"
     limits: ClassVar[Limits] = {"degree": COUNT, "coef0": NOT_NEGATIVE}
 
     def fit(self, X: Any) -> Polynomial:
@@ -101,10 +110,6 @@ class Polynomial(Kernel):
         self.check_parameters()
         self.gamma_ = _gamma_by_width(self.gamma, X)
         return self
-
-    def represent(self, X: Any) -> Any:
-        """The vectors, checked."""
-        return check_vectors(X)
 
     def block(self, R: Any, S: Any) -> Array:
         with unwarned():
@@ -208,7 +213,7 @@ class RBF(UnitKernel):
 
 
 @component
-class Laplacian(Kernel):
+class Laplacian(VectorKernel):
     """k(x, z) = exp(−γ‖x − z‖₁).
 
     Parameters
@@ -225,16 +230,10 @@ class Laplacian(Kernel):
 
     gamma: float | None = None
 
-    domain = "vectors"
-
     def fit(self, X: Any) -> Laplacian:
         """Check or choose γ."""
         self.gamma_ = _gamma_by_width(self.gamma, X)
         return self
-
-    def represent(self, X: Any) -> Any:
-        """The vectors, checked."""
-        return check_vectors(X)
 
     def block(self, R: Any, S: Any) -> Array:
         return exp_(-self.gamma_ * l1_distances(R, S))
@@ -246,7 +245,7 @@ class Laplacian(Kernel):
 
 
 @component
-class Cosine(Kernel):
+class Cosine(VectorKernel):
     """k(x, z) = ⟨x, z⟩ / (‖x‖‖z‖); a zero vector is orthogonal to everything, itself included.
 
     Examples
@@ -255,8 +254,6 @@ class Cosine(Kernel):
     >>> Cosine()([[1.0, 0.0]], [[1.0, 1.0]]).round(4)
     array([[0.7071]])
     """
-
-    domain = "vectors"
 
     def represent(self, X: Any) -> Any:
         """The vectors scaled to unit length."""

@@ -129,8 +129,6 @@ def near_pairs_sums(R: Places, S: Places, cutoff: float, sharpness: float) -> np
     n = len(R)
     m = len(S)
     K = np.zeros((n, m))
-    if n == 0 or m == 0:
-        return K
     first = m - n
     square = R.table is S.table and first >= 0 and np.array_equal(R.rows, S.rows[first:])
     others = S.sorted()
@@ -156,8 +154,6 @@ def near_pairs_diag(R: Places, cutoff: float, sharpness: float) -> np.ndarray:
     """The diagonal of `near_pairs_sums(R, R, ...)`."""
     table = R.gathered()
     out = np.zeros(len(R))
-    if not len(table.place):
-        return out
     loop = compiled(_add_own)
     if loop is not None:
         arrays = (table.place, table.variance, table.weight, table.intensity, table.starts, table.lengths)
@@ -310,8 +306,8 @@ def _add_rows_in_chunks(
     low = np.searchsorted(places, left.place - reach)
     high = np.searchsorted(places, left.place + reach, side="right")
     counts = np.maximum(high - low, 0)
-    ends = np.cumsum(counts)
     shared = _one_width(left, variances)
+    ends = np.cumsum(counts)
     start = 0
     while start < len(counts):
         done = ends[start - 1] if start else 0
@@ -319,34 +315,19 @@ def _add_rows_in_chunks(
         n_pairs = counts[start:stop]
         p = np.repeat(np.arange(start, stop), n_pairs)
         q = np.arange(len(p)) + np.repeat(low[start:stop] - (ends[start:stop] - n_pairs - done), n_pairs)
-        d = left.place[p]
-        d -= places[q]
-        d *= d
         variance: Any = 2 * variances[0]
         if not shared:
             variance = left.variance[p] + variances[q]
-        inside = d <= (cutoff * cutoff / 2) * variance
-        if not inside.all():
-            p = p[inside]
-            q = q[inside]
-            d = d[inside]
-            if not shared:
-                variance = variance[inside]
-        d *= -0.5 / variance
+        squares = np.square(left.place[p] - places[q])
+        exponents = squares * (-0.5 / variance)
         if sharpness:
-            h = left.intensity[p]
-            h -= heights[q]
-            h *= h
-            h *= sharpness
-            d -= h
-        np.exp(d, out=d)
-        d *= left.weight[p]
-        d *= weights[q]
-        d /= np.sqrt(variance)
+            exponents -= sharpness * np.square(left.intensity[p] - heights[q])
+        terms = np.exp(exponents) * left.weight[p] * weights[q] / np.sqrt(variance)
+        terms[squares > (cutoff * cutoff / 2) * variance] = 0.0
         if len(p):
             first = owner[p[0]]
             last = owner[p[-1]] + 1
             m = K.shape[1]
             cells = (owner[p] - first) * m + columns[q]
-            K[first:last] += np.bincount(cells, d, (last - first) * m).reshape(last - first, m)
+            K[first:last] += np.bincount(cells, terms, (last - first) * m).reshape(last - first, m)
         start = stop

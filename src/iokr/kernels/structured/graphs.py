@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from iokr._component import Limits, component
 from iokr._validation.arguments import NATURAL
 from iokr.data.graphs import Graph, graphs
-from iokr.kernels._data.counts import CountKernel, Counts, Vocabulary, numbered
+from iokr.kernels._data.counts import CountKernel, Counts, Vocabulary, name_rows, numbered
 
 __all__ = ["Levels", "ShortestPath", "WeisfeilerLehman", "edge_labels"]
 
@@ -185,21 +185,19 @@ class ShortestPath(CountKernel):
             low = np.minimum(names[first], names[second])
             high = np.maximum(names[first], names[second])
             kind = _joined(g, links)[first, second]
-            words.append(((distance * len(links) + kind) * len(codes) + low) * len(codes) + high)
+            words.append(np.column_stack([distance, kind, low, high]))
             rows.append(np.full(len(distance), i))
-        keys, columns = np.unique(np.concatenate(words), return_inverse=True)
-        rest, high = np.divmod(keys, len(codes))
-        rest, low = np.divmod(rest, len(codes))
-        distance, kind = np.divmod(rest, len(links))
+        every = np.concatenate(words)
+        columns, place = name_rows(every, int(every.max(initial=0)) + 1)
+        distinct = every[place]
         labels = list(codes)
         names_of_links = list(links)
         vocabulary: dict[Hashable, int] = {}
-        words_of_keys = np.column_stack([distance, kind, low, high]).tolist()
-        for j, (d, k, a, b) in enumerate(words_of_keys):
+        for j, (d, k, a, b) in enumerate(distinct.tolist()):
             pair = (d, frozenset((labels[a], labels[b])))
             vocabulary[(*pair, names_of_links[k]) if k else pair] = j
         # Unordered pairs are counted: for a ≠ b n_ab = n_ba is the count, n_aa is twice the count.
-        weight = np.where(low == high, 4.0, 2.0)
+        weight = np.where(distinct[:, 2] == distinct[:, 3], 4.0, 2.0)
         return Counts.of(np.concatenate(rows), columns, len(parsed), Vocabulary(vocabulary), weight)
 
 

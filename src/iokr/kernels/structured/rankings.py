@@ -108,19 +108,12 @@ def order_ranks(orders: Sequence[Sequence[Any]], items: Sequence[Any] | None = N
         raise ValueError("`items` contains an item twice; each has one column.")
     ranks = np.full((len(lists), len(columns)), np.nan)
     for i, order in enumerate(lists):
-        ranks[i] = _positions(order, columns, i)
-    return ranks
-
-
-def _positions(order: list[Any], columns: dict[Any, int], i: int) -> np.ndarray:
-    """The position of every item in order i, from 1."""
-    ranks = np.full(len(columns), np.nan)
-    for position, (item, name) in enumerate(zip(order, keys(order), strict=True)):
-        if name not in columns:
-            raise ValueError(f"Order {i} contains {item!r:.60}, which is not among `items`.")
-        if not np.isnan(ranks[columns[name]]):
-            raise ValueError(f"Order {i} contains {item!r:.60} twice; an item has one position.")
-        ranks[columns[name]] = position + 1
+        for position, (item, name) in enumerate(zip(order, keys(order), strict=True), start=1):
+            if name not in columns:
+                raise ValueError(f"Order {i} contains {item!r:.60}, which is not among `items`.")
+            if not np.isnan(ranks[i, columns[name]]):
+                raise ValueError(f"Order {i} contains {item!r:.60} twice; an item has one position.")
+            ranks[i, columns[name]] = position
     return ranks
 
 

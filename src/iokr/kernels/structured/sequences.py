@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import reduce
 from itertools import chain
+from operator import mul
 from typing import Any, ClassVar
 
 import numpy as np
@@ -154,10 +156,7 @@ class Positional(MemberKernel):
             return inner(R, S)
         steps = (self._step(t, R, S) for t in range(min(len(R.parts), len(S.parts))))
         if self.combine == "product":
-            K: np.ndarray = (R.lengths[:, None] == S.lengths[None, :]).astype(np.float64)
-            for here in steps:
-                K *= here
-            return K
+            return reduce(mul, steps, (R.lengths[:, None] == S.lengths[None, :]).astype(np.float64))
         K = np.zeros((len(R), len(S)))
         before = None
         for here in steps:

@@ -302,7 +302,7 @@ class Hamming(FeatureKernel):
         return rows
 
 
-def _columns_of(x: Any, columns: dict[Hashable, int], i: int) -> list[int]:
+def _columns_of(x: Any, columns: dict[Hashable, int], i: int) -> list[int] | np.ndarray:
     """The columns of the labels of a set, or of the ones of a row."""
     if isinstance(x, (set, frozenset)):
         try:
@@ -312,8 +312,7 @@ def _columns_of(x: Any, columns: dict[Hashable, int], i: int) -> list[int]:
                 "Set", i, f" has the label {error.args[0]!r:.60}, which is unknown; give all labels as `labels`."
             ) from None
     if _length(x) == len(columns) and all(value in (0, 1) for value in np.asarray(x).tolist()):
-        ones: list[int] = np.flatnonzero(np.asarray(x)).tolist()
-        return ones
+        return np.flatnonzero(np.asarray(x))
     raise BadObjectType(
         "Object", i, f" must be a set of labels, or a row of {len(columns)} zeros and ones, got {x!r:.60}."
     )

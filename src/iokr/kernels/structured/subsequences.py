@@ -72,7 +72,8 @@ class Subsequence(Kernel):
     def represent(self, X: Any) -> Parts:
         """The letters, and φ of short strings."""
         strings = letters(X)
-        return Parts(strings, self._listed(strings))
+        listed = [self._words(strings[rows]) for rows in blocks(max(len(strings), 1), _STRINGS)]
+        return Parts(strings, reduce(Counts.concat, listed))
 
     def block(self, R: Parts, S: Parts) -> Array:
         x, x_words = R
@@ -102,13 +103,8 @@ class Subsequence(Kernel):
         few = [comb(size, self.n) <= min(_OCCURRENCES, self.n * size * size) for size in sizes.tolist()]
         return np.array(few, dtype=bool)[owners]
 
-    def _listed(self, strings: Ragged) -> Counts:
-        """φ_u(x) of short strings; rows of the others are empty."""
-        parts = [self._words(strings[rows]) for rows in blocks(len(strings), _STRINGS)]
-        return reduce(Counts.concat, parts) if parts else self._words(strings)
-
     def _words(self, strings: Ragged) -> Counts:
-        """The same, from the occurrences of words in all strings of one length at once."""
+        """φ_u(x) of short strings, from the occurrences of words in all of one length at once; 0 for the others."""
         n = self.n
         rows = [np.empty(0, dtype=np.intp)]
         grams = [np.empty((0, n), dtype=np.int64)]
