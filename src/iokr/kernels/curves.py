@@ -227,7 +227,9 @@ class Periodic(UnitKernel):
 
     def block(self, R: Parts, S: Parts) -> Array:
         """The (n, m) array of k(s_i, t_j)."""
-        return exp_(scaled_sq_distances(*R, *S, -self.gamma))
+        X, x_norms = R
+        Z, z_norms = S
+        return exp_(scaled_sq_distances(X, x_norms, Z, z_norms, -self.gamma))
 
     def derivative(self, points: np.ndarray, at: np.ndarray, order: int) -> np.ndarray:
         """gk and (g² − 2γ cos(2πu/p))k for numbers, u = t − s and g = −γ(p/π) sin(2πu/p)."""

@@ -209,7 +209,9 @@ class RBF(UnitKernel):
 
     def log_block(self, R: Parts, S: Parts) -> Array:
         """−γ‖x_i − z_j‖², which differs even where the exponential rounds to zero."""
-        return scaled_sq_distances(*R, *S, -self.gamma_, self.center_)
+        X, x_norms = R
+        Z, z_norms = S
+        return scaled_sq_distances(X, x_norms, Z, z_norms, -self.gamma_, self.center_)
 
 
 @component
@@ -367,7 +369,9 @@ class ARD(UnitKernel):
         return Parts(R, check_computed(norms, "Row", "Σ γ_l x_l²", room=ROOM))
 
     def block(self, R: Parts, S: Parts) -> Array:
-        return exp_(scaled_sq_distances(*R, *S, -1.0))
+        X, x_norms = R
+        Z, z_norms = S
+        return exp_(scaled_sq_distances(X, x_norms, Z, z_norms, -1.0))
 
 
 def _widths(gammas: Any, p: int) -> np.ndarray:
