@@ -99,7 +99,6 @@ class Cleaning(Stateful):
             return mz, intensity
         run = np.cumsum(new) - 1
         total = np.bincount(run, intensity)
-        offset = (
-            np.bincount(run, intensity * (mz - mz[new][run])) / total
-        )  # relative to the first peak: no digits are lost
+        # Relative to the first peak, so that no digits are lost.
+        offset = np.bincount(run, intensity * (mz - mz[new][run])) / total
         return mz[new] + offset, total

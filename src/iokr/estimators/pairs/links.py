@@ -305,7 +305,9 @@ class PairLinkPredictorCV(CallbackSupportMixin, PairLinkRegression):  # type: ig
         context = begin(self, n_points(axes) * n_folds, X=X, y=None)
         data = self._prepare(X, adjacency, labeled, kernels[0])
         linked = data.network.graph.toarray() != 0
-        best, self.mix_, self.alpha_ = 0, mixes[0], alphas[0]
+        best = 0
+        self.mix_ = mixes[0]
+        self.alpha_ = alphas[0]
         forget_search(self)
         if n_points(axes) > 1:
             found = select(
@@ -316,7 +318,8 @@ class PairLinkPredictorCV(CallbackSupportMixin, PairLinkRegression):  # type: ig
                 n_folds=n_folds,
                 progress=report(context, self, progress),
             )
-            self.mix_, self.alpha_ = found.best["mix"], found.best["alpha"]
+            self.mix_ = found.best["mix"]
+            self.alpha_ = found.best["alpha"]
             best = found.best_index[0]
         fitted, K = _fit_kernel(kernels[best], data, linked)
         [ridge] = AllPairs.path(K, pair_labels(linked), [(self.mix_, self.alpha_)])

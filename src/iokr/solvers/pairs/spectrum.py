@@ -14,9 +14,12 @@ from iokr.gram.pairs.gram import PairGram
 __all__ = ["CompletePairs", "PairSpectrum", "low_rank_preconditioner", "pair_preconditioner"]
 
 _NEARLY = 0.95  # fraction of the ordered pairs from which the closed form for all pairs is a good preconditioner
-_CHUNK, _BLOCK = 1 << 22, 1 << 17  # numbers at a time
-_RANK, _FEATURES = 48, 300  # largest numbers of eigenvectors of K and of products of two of them
-_ALONE = 9_000, 260_000  # multiplications of a product with a vector, and with a matrix, that a BLAS does in one thread
+_CHUNK = 1 << 22  # numbers at a time in leave-one-out
+_BLOCK = 1 << 17  # numbers at a time in the preconditioner, which stay in the cache
+_RANK = 48  # eigenvectors of K in the preconditioner, at most
+_FEATURES = 300  # products of two of them, at most
+_ALONE_VECTOR = 9_000  # multiplications of a product with a vector that a BLAS does in one thread
+_ALONE_MATRIX = 260_000  # the same with a matrix
 _SMALL = 10**8  # below which one thread is enough
 
 
@@ -94,7 +97,8 @@ class CompletePairs:
 
     def solve(self, y: np.ndarray) -> np.ndarray:
         """Coefficients of the examples."""
-        S, (a, b) = self.spectrum.rotate_back(self._rotated(y) / self.shifted), self.gram.left.T
+        S = self.spectrum.rotate_back(self._rotated(y) / self.shifted)
+        a, b = self.gram.left.T
         return np.asarray(np.where(self.alone, S[a, b], 2 * S[a, b]))
 
     def loo_residuals(self, y: np.ndarray) -> np.ndarray:
@@ -148,15 +152,18 @@ class LowRankInverse:
     """
 
     def __init__(self, gram: PairGram, shift: np.ndarray) -> None:
-        self.gram, n = gram, gram.shape[0]
+        n = gram.shape[0]
+        self.gram = gram
         self.V = leading_factor(to_numpy(gram.nodes), _RANK) * (1 - gram.mix) ** 0.25
         self.Vt = np.ascontiguousarray(self.V.T)
         self.i, self.j = self._leading(int(np.clip(n // 60, min(100, n // 4), _FEATURES)))  # a few dozen suffice
-        ordered, diagonal = gram.ordered, to_numpy(gram.diagonal())
+        diagonal = to_numpy(gram.diagonal())
         once = self.i == self.j
-        self.factor = np.full(len(once), np.sqrt(2.0)) if ordered else np.where(once, np.sqrt(0.5), 1.0)
-        V_i, V_j = self.V[:, self.i] * self.factor, self.V.take(self.j, axis=1)
-        self.d, H = np.empty(n), np.eye(len(once))
+        self.factor = np.full(len(once), np.sqrt(2.0)) if gram.ordered else np.where(once, np.sqrt(0.5), 1.0)
+        V_i = self.V[:, self.i] * self.factor
+        V_j = self.V.take(self.j, axis=1)
+        self.d = np.empty(n)
+        H = np.eye(len(once))
         for rows in blocks(n, max(1, _BLOCK // max(len(once), 1))):
             Z = self._features(V_i, V_j, rows)
             self.d[rows] = shift[rows] + np.clip(diagonal[rows] - np.einsum("ij,ij->i", Z, Z), 0.0, None)
@@ -164,7 +171,8 @@ class LowRankInverse:
         self.inverse = cholesky(H).solve(np.eye(len(once)))
 
     def __call__(self, r: np.ndarray) -> np.ndarray:
-        u, ordered = r / self.d, self.gram.ordered
+        u = r / self.d
+        ordered = self.gram.ordered
         A = _quiet_matmul(self.Vt, self.gram.scatter(u) @ self.V)  # Σ_p u_p (V_a V_bᵀ), half for each order
         sums = (A if ordered else A + A.T)[self.i, self.j] * self.factor
         X = np.zeros((self.V.shape[1], self.V.shape[1]))
@@ -198,11 +206,11 @@ def _quiet_matmul(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     if A.size * q > _SMALL:
         return np.asarray(matmul(A, B))
     if q == 1:
-        return np.concatenate([A[rows] @ B for rows in blocks(p, max(1, _ALONE[0] // A.shape[1]))])
+        return np.concatenate([A[rows] @ B for rows in blocks(p, max(1, _ALONE_VECTOR // A.shape[1]))])
     out = np.zeros((p, q))
-    width = min(A.shape[1], max(32, _ALONE[1] // (p * q)))
+    width = min(A.shape[1], max(32, _ALONE_MATRIX // (p * q)))
     for inner in blocks(A.shape[1], width):
-        for rows in blocks(p, max(1, _ALONE[1] // (width * q))):
+        for rows in blocks(p, max(1, _ALONE_MATRIX // (width * q))):
             out[rows] += A[rows, inner] @ B[inner]
     return out
 
@@ -225,5 +233,5 @@ def leading_factor(K: np.ndarray, rank: int) -> np.ndarray:
             Q = _orthonormal(_quiet_matmul(K, Q))
         s, W = eigh(_quiet_matmul(Q.T, _quiet_matmul(K, Q)))
         U = _quiet_matmul(Q, W)
-    s, U = np.clip(s[::-1][:rank], 0.0, None), U[:, ::-1][:, :rank]
-    return np.ascontiguousarray(U * np.sqrt(s))
+    largest = np.clip(s[::-1][:rank], 0.0, None)
+    return np.ascontiguousarray(U[:, ::-1][:, :rank] * np.sqrt(largest))
