@@ -67,9 +67,8 @@ def own_units(problem: Problem) -> tuple[Problem, Units]:
     loss = problem.loss.in_units(power_of_two(1.0, k)) if k else problem.loss
     Psi = times_power(problem.targets, -k) if k else problem.Psi
     weight = problem.weight if j == 0 else np.ldexp(problem.row_weight, -j)
-    return replace(problem, Psi=Psi, loss=loss, alpha=alpha, manifold_weight=manifold_weight, weight=weight), Units(
-        k, j, e
-    )
+    scaled = replace(problem, Psi=Psi, loss=loss, alpha=alpha, manifold_weight=manifold_weight, weight=weight)
+    return scaled, Units(k, j, e)
 
 
 def _largest(problem: Problem) -> float:

@@ -40,8 +40,9 @@ def _inputs(network: LinkData, settings: Settings) -> str:
     nodes = network.rows
     scaled = "scaled " if settings.scaled else ""
     if nodes.kernels is not None:
-        several = f"{len(nodes.kernels)} kernel matrices with unit diagonal, combined by {settings.combine}"
-        return several if len(nodes.kernels) > 1 else "given kernel matrix"
+        if len(nodes.kernels) == 1:
+            return "given kernel matrix"
+        return f"{len(nodes.kernels)} kernel matrices with unit diagonal, combined by {settings.combine}"
     if len(nodes.views) > 1:
         every = f"{settings.input_kernel} kernels on the {scaled}features of {len(nodes.views)} views"
         return f"{every}, combined by {settings.combine}"
