@@ -72,9 +72,8 @@ def flops_per_second(like: Array) -> float:
 
 def _timed(like: Array) -> float:
     A = asarray_like(np.full((_SIDE, _SIDE), 0.5), like)
-    to_numpy(
-        matmul(A, A)[:1, :1]
-    )  # loads the library; reading an entry waits for the product without compiling a kernel
+    # Loads the library; reading an entry waits for the product without compiling a kernel.
+    to_numpy(matmul(A, A)[:1, :1])
     start = perf_counter()
     to_numpy(matmul(A, A)[:1, :1])
     return 2.0 * _SIDE**3 / max(perf_counter() - start, 1e-6)

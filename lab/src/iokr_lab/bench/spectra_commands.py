@@ -28,9 +28,8 @@ def measured(command: Sequence[str], cache: Path) -> dict[str, float]:
     import matplotlib
 
     threads = {f"{name}_NUM_THREADS": _THREADS for name in ("OMP", "OPENBLAS", "MKL")}
-    threads["MPLCONFIGDIR"] = os.environ.get(
-        "MPLCONFIGDIR", matplotlib.get_cachedir()
-    )  # without the time of listing fonts
+    # Without the time of listing fonts.
+    threads["MPLCONFIGDIR"] = os.environ.get("MPLCONFIGDIR", matplotlib.get_cachedir())
     start = perf_counter()
     with TemporaryDirectory(prefix="iokr-") as folder, Path(folder, "messages").open("w+") as messages:
         child = subprocess.Popen(

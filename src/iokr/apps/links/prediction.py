@@ -152,9 +152,8 @@ def predict(
         known, later = with_later(model, nodes, partners, ids)
     else:
         check_arguments({**source.arguments, **chosen, **options})
-        selection.blocks(
-            ModelNodes.of(source, [side.ids for side in source.sides])
-        )  # a mistake is found before the work
+        # A mistake in the selection is found before the work.
+        selection.blocks(ModelNodes.of(source, [side.ids for side in source.sides]))
         model = fit(source, seed=seed, progress=progress, **options)
         known, later = model.nodes, ()
     blocks = selection.blocks(known)
