@@ -117,7 +117,7 @@ def test_files_it_links_to_exist(link):
 
 
 @pytest.mark.parametrize(
-    "name", sorted(set(re.findall(r"`([A-Z]\w+)`", TEXT.split("## What is inside")[1])) - {"IOKR_DATA"})
+    "name", sorted(set(re.findall(r"`([A-Z]\w+)`", TEXT.split("## Contents")[1])) - {"IOKR_DATA"})
 )
 def test_estimators_it_names_exist(name):
     assert hasattr(import_module("iokr"), name)
