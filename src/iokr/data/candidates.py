@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,9 +11,17 @@ import numpy as np
 from iokr._array import is_array, is_numpy, is_sparse, to_numpy
 from iokr._state import Stateful
 from iokr.data.frames import read
-from iokr.data.objects import BadObjectType, as_array, as_objects, error_context, joined, n_objects, take
+from iokr.data.objects import BadObjectType, as_array, as_objects, error_context, joined, keys, n_objects, take
 
-__all__ = ["CandidateSets", "SharedCandidates", "Unlabeled", "flatten_sets", "index_in_set", "shared_sequence"]
+__all__ = [
+    "CandidateSets",
+    "SharedCandidates",
+    "Unlabeled",
+    "flatten_sets",
+    "index_in_set",
+    "ranks_of_truth",
+    "shared_sequence",
+]
 
 
 class SharedCandidates(Stateful):
@@ -182,3 +190,15 @@ def _as_numbers(Y: Any, embedding: Any, number: Callable[[int], str]) -> Any:
             raise BadObjectType("Object", number(i), f" must be {wanted}, got {y!r:.60}.", "candidates")
         rows.append(row)
     return np.stack(rows)
+
+
+def ranks_of_truth(order: Iterable[Any], truth: Sequence[Hashable], candidates: Any) -> np.ndarray:
+    """The rank of each input's output, known by its key, among candidates in this order; ∞ where it is not one."""
+    own_sets = isinstance(candidates, CandidateSets)
+    shared = [] if own_sets else keys(candidates)
+    ranks = np.full(len(truth), np.inf)
+    for i, best_first in enumerate(order):
+        names = keys(candidates[i]) if own_sets else shared
+        places = (rank for rank, c in enumerate(to_numpy(best_first), start=1) if names[int(c)] == truth[i])
+        ranks[i] = next(places, np.inf)
+    return ranks

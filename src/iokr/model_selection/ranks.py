@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from iokr._array import is_array, is_sparse, to_numpy
 from iokr._validation.arguments import check_folds, check_same_length
-from iokr.data.candidates import CandidateSets, shared_sequence
-from iokr.data.frames import is_table
-from iokr.data.objects import keys, n_objects, take
+from iokr.data.candidates import CandidateSets, ranks_of_truth, shared_sequence
+from iokr.data.objects import keys, take
 
 __all__ = ["cross_val_rank"]
 
@@ -52,8 +50,7 @@ def cross_val_rank(model: Any, X: Any, y: Any, candidates: Any, cv: Any = 5) -> 
         raise ValueError(f"`candidates` has {len(candidates)} sets but X has {n} objects; give one set for each.")
     if not own_sets:
         candidates = shared_sequence(candidates)
-        names = keys(_rows(candidates))
-    truth = keys(_rows(y))
+    truth = keys(y)
     ranks = np.full(n, np.inf)
     pairwise = bool(getattr(getattr(model, "kernel", None), "pairwise", False))
     for train, test in check_folds(cv, n, truth):
@@ -62,17 +59,7 @@ def cross_val_rank(model: Any, X: Any, y: Any, candidates: Any, cv: Any = 5) -> 
         if pairwise:
             X_train = X_train[:, train]
             X_test = X_test[:, train]
-        fitted = clone(model).fit(X_train, take(y, train))
-        order, _ = fitted.rank(X_test, candidates[test] if own_sets else candidates)
-        for row, i in enumerate(test):
-            if own_sets:
-                names = keys(_rows(candidates.sets[int(i)]))
-            places = (rank for rank, c in enumerate(to_numpy(order[row]), start=1) if names[int(c)] == truth[i])
-            ranks[i] = next(places, np.inf)
+        offered = candidates[test] if own_sets else candidates
+        order, _ = clone(model).fit(X_train, take(y, train)).rank(X_test, offered)
+        ranks[test] = ranks_of_truth(order, [truth[i] for i in test], offered)
     return ranks
-
-
-def _rows(Y: Any) -> Any:
-    """Sequences as they are; 1-D and 2-D arrays as arrays."""
-    n_objects(Y, "y")
-    return Y if is_array(Y) or is_sparse(Y) or is_table(Y) else list(Y)

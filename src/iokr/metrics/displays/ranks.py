@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import is_array, is_sparse, to_numpy
 from iokr._validation.arguments import check_numbers, check_same_length
-from iokr.data.candidates import CandidateSets, shared_sequence
+from iokr.data.candidates import CandidateSets, ranks_of_truth, shared_sequence
 from iokr.data.frames import EXACT
 from iokr.data.objects import keys
 from iokr.metrics.displays.axes import axis, check_name, finish
@@ -70,14 +69,9 @@ class RankDisplay:
         """
         check_same_length(X, y)
         order, _ = estimator.rank(X, candidates)
-        sets = isinstance(candidates, CandidateSets)
-        shared = [] if sets else keys(_rows(shared_sequence(candidates)))
-        ranks = []
-        for i, truth in enumerate(keys(_rows(y))):
-            own = keys(_rows(candidates[i])) if sets else shared
-            found = (rank for rank, c in enumerate(to_numpy(order[i]), start=1) if own[int(c)] == truth)
-            ranks.append(next(found, np.inf))
-        return cls(ranks, name=name).plot(ax=ax, **style)
+        if not isinstance(candidates, CandidateSets):
+            candidates = shared_sequence(candidates)
+        return cls.from_ranks(ranks_of_truth(order, keys(y), candidates), name=name, ax=ax, **style)
 
     @classmethod
     def from_ranks(cls, ranks: Any, *, name: str | None = None, ax: Any = None, **style: Any) -> RankDisplay:
@@ -99,7 +93,3 @@ class RankDisplay:
         elif ax.get_xscale() == "linear":
             ax.xaxis.get_major_locator().set_params(integer=True)
         return finish(self, ax, self.name)  # type: ignore[no-any-return]
-
-
-def _rows(Y: Any) -> Any:
-    return Y if is_array(Y) or is_sparse(Y) or hasattr(Y, "iloc") else list(Y)
