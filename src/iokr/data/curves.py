@@ -12,7 +12,7 @@ import numpy as np
 from iokr._array import Array, is_array, is_numpy, to_numpy
 from iokr._validation.arguments import check_numbers
 from iokr.data.frames import column_names, read, select_columns
-from iokr.data.objects import BadObject, error_context
+from iokr.data.objects import BadObject, error_context, rows_by_name
 
 __all__ = ["CurveTable", "interpolate", "quadrature_weights", "read_curves"]
 
@@ -122,9 +122,7 @@ def _long_table(y: Any, columns: list[str], name: str) -> tuple[list[tuple[np.nd
     """Points and values of each id, ids in the order of their first row."""
     originals = column_names(y) or []
     given = {c: read(select_columns(y, [original])) for c, original in zip(columns, originals, strict=True)}
-    rows: dict[Any, list[int]] = {}
-    for row, identity in enumerate(given["id"].tolist()):
-        rows.setdefault(identity, []).append(row)
+    rows = rows_by_name(enumerate(given["id"].tolist()))
     if not rows:
         raise ValueError(f"`{name}` is empty; at least one curve is needed.")
     try:

@@ -33,6 +33,7 @@ __all__ = [
     "key",
     "keys",
     "n_objects",
+    "rows_by_name",
     "take",
 ]
 
@@ -351,3 +352,11 @@ def distinct(Y: Sequence[Any] | Any) -> tuple[np.ndarray, np.ndarray]:
     seen: dict[Hashable, int] = {}
     inverse = np.fromiter((seen.setdefault(k, len(seen)) for k in keys(Y)), dtype=np.intp)
     return np.unique(inverse, return_index=True)[1], inverse
+
+
+def rows_by_name(named: Iterable[tuple[int, Hashable]]) -> dict[Hashable, np.ndarray]:
+    """The rows of each name, in the order in which names appear first."""
+    found: dict[Hashable, list[int]] = {}
+    for row, name in named:
+        found.setdefault(name, []).append(row)
+    return {name: np.array(rows) for name, rows in found.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from iokr._array import Array, array_namespace, asarray_like, blocks, take_rows, to_numpy
 from iokr._validation.arguments import check_choice, check_groups
 from iokr.data.candidates import CandidateSets, flatten_sets, shared_sequence
-from iokr.data.objects import as_objects, keys, n_objects, take
+from iokr.data.objects import as_objects, keys, n_objects, rows_by_name, take
 from iokr.decoders.candidates import compare_sets
 
 __all__ = ["groups_of_sets", "scores_without_own"]
@@ -113,7 +113,7 @@ class _GroupRefit:
         weight = model.targets_.weight
         names = enumerate(keys(groups))
         labeled = [(i, name) for i, name in names if weight is None or weight[i] > 0]  # others have no residual
-        self.rows = _by_name(labeled)
+        self.rows = rows_by_name(labeled)
         self._all_residuals: np.ndarray | None = None
 
     def residuals(self, rows: np.ndarray) -> np.ndarray:
@@ -222,15 +222,7 @@ class _Values:
 
     def _trained(self, names: list[Hashable]) -> dict[Hashable, np.ndarray]:
         """The numbers of each name that is a training group."""
-        return _by_name((i, name) for i, name in enumerate(names) if name in self.refit.rows)
-
-
-def _by_name(numbered: Iterable[tuple[int, Hashable]]) -> dict[Hashable, np.ndarray]:
-    """The numbers of each name, in the order in which names appear first."""
-    found: dict[Hashable, list[int]] = {}
-    for number, name in numbered:
-        found.setdefault(name, []).append(number)
-    return {name: np.array(numbers) for name, numbers in found.items()}
+        return rows_by_name((i, name) for i, name in enumerate(names) if name in self.refit.rows)
 
 
 def _group_names(given: Any, count: int, whose: str) -> list[Hashable]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
 from itertools import pairwise
 from typing import Any
@@ -17,7 +17,7 @@ from iokr._validation.arguments import check_choice, check_groups, check_integer
 from iokr.chem.similarities import modified_cosine
 from iokr.chem.spectra import read_spectra
 from iokr.data.candidates import CandidateSets, flatten_sets
-from iokr.data.objects import keys, n_objects, take
+from iokr.data.objects import keys, n_objects, rows_by_name, take
 from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR
 from iokr.kernels.structured.sets import Tanimoto
@@ -38,12 +38,8 @@ class _Baseline(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
         """Keep the rows of each molecule; the number of the molecule of each row."""
         n = check_same_length(X, y)
         names = keys(y) if groups is None else keys(groups)
-        molecule = check_groups(names, n)
-        rows: dict[Hashable, list[int]] = {}
-        for i, name in enumerate(names):
-            rows.setdefault(name, []).append(i)
-        self.rows_ = {name: np.array(some) for name, some in rows.items()}
-        return molecule
+        self.rows_ = rows_by_name(enumerate(names))
+        return check_groups(names, n)
 
     def _queries(self, X: Any, candidates: Any, groups: Any, own: str) -> Iterator[tuple[Any, list[np.ndarray]]]:
         """For each spectrum its candidates, and the training rows that are left out for each candidate."""
