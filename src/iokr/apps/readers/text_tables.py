@@ -184,7 +184,7 @@ def _reader(lines: Iterable[str], separator: Separator, *, strict: bool) -> Any:
 
 @lru_cache(maxsize=1)
 def _content(stream: TextIO) -> bytes:
-    """All that standard input holds, which can be read once, but is asked for again."""
+    """The content of standard input, which can be read only once; the cache returns it again."""
     return stream.buffer.read()
 
 
