@@ -232,7 +232,7 @@ def test_a_run_that_is_ended_from_outside_goes_on_where_it_stopped(how, tmp_path
     assert 5 <= len(there) < TOTAL and not (folder / "report.html").exists()
     if how != signal.SIGKILL:
         assert first.returncode == 128 + how
-        assert f"What is finished is in {cells.parent}; the same command goes on" in said and "Traceback" not in said
+        assert f"The finished cases are in {cells.parent}; the same command resumes" in said and "Traceback" not in said
         assert sorted(path.name for path in tmp_path.iterdir()) == ["run.partial"]
     second = start(0.0)
     _, said = second.communicate(timeout=120)

@@ -42,7 +42,7 @@ def test_an_interruption_says_how_to_go_on_if_anything_is_finished(name, finishe
     monkeypatch.setattr(Experiment, "run", run)
     result = invoke(name, "-o", str(tmp_path / "out"))
     assert result.exit_code == 130
-    kept = f" What is finished is in {tmp_path / 'out.partial'}; the same command goes on from there."
+    kept = f" The finished cases are in {tmp_path / 'out.partial'}; the same command resumes from there."
     assert result.stderr == f"iokr: interrupted.{kept if finished else ''}\n"
     assert [path.name for path in tmp_path.iterdir()] == (["out.partial"] if finished else [])
 

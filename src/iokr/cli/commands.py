@@ -21,7 +21,7 @@ __all__ = ["ADDED", "added_command", "app"]
 
 ADDED = {
     "reproduce": "Repeat a published experiment and compare the numbers.",
-    "bench": "Measure against baselines and the arithmetic lower bound.",
+    "bench": "Measure time and memory, and compare with baselines.",
 }
 _MARKUP: Literal["rich"] | None = "rich" if sys.stdout.isatty() and sys.stderr.isatty() else None  # else plain lines
 _ANY = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}

@@ -18,9 +18,9 @@ def demo(
 ) -> None:
     """Reconstruct a network from the links of a tenth of its nodes.
 
-    A simulated network of 700 nodes in communities. Prints how well the other links are ranked, compared with
-    similarity of features and with a baseline, and writes a page with the true and the predicted network, curves, and
-    the leave-one-out path.
+    The network is simulated, with 700 nodes in communities. The command prints the accuracy of the ranking of the other
+    links, compared with the similarity of features and with a baseline, and writes a page with the true and the
+    predicted network, curves of the ranking, and the leave-one-out scores along the regularisation path.
     """
     from iokr.apps.demo import demonstrate
 

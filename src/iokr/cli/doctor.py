@@ -52,7 +52,7 @@ def _devices(find: Callable[[], tuple[list[str], list[int]]]) -> tuple[str, list
     except ModuleNotFoundError:
         return "not installed", []
     except (ImportError, OSError, RuntimeError) as error:
-        return f"does not start: {error}", []
+        return f"cannot be loaded: {error}", []
     return ", ".join(names) or "no GPU", free
 
 

@@ -64,7 +64,7 @@ def cv(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Cross-validate link prediction over nodes.
+    """Estimate the accuracy by cross-validation over nodes.
 
     Known-known, known-new and new-new pairs are evaluated separately. The folder contains the tables, metrics.json,
     curves.tsv, rejected.tsv (rejected and modified rows of the files), run.json and report.html.
@@ -101,7 +101,7 @@ def train(
     """Fit a model to a network and save it to a file.
 
     Models are compared as by `iokr links predict`, and the best one is saved. `iokr links predict --model FILE` ranks
-    pairs of its nodes, with `--nodes new.tsv` pairs with new nodes; `iokr show FILE` describes it.
+    pairs of its nodes or, with `--nodes new.tsv`, pairs with new nodes. `iokr show FILE` describes the model.
     """
     check_usage(context)
 
@@ -130,7 +130,7 @@ def predict(
     kernels: Kernels = None,
     model: Annotated[
         Path | None,
-        typer.Option("--model", metavar="FILE", help="Model of `iokr links train`, instead of --edges."),
+        typer.Option("--model", metavar="FILE", help="Model file of `iokr links train`, instead of --edges."),
     ] = None,
     search_all: SearchAll = False,
     threads: Threads = None,
@@ -141,7 +141,7 @@ def predict(
     between: Annotated[
         tuple[str, str] | None,
         typer.Option(
-            "--between", metavar="FILE FILE", help="Only pairs of a node in one list and a node in the other."
+            "--between", metavar="FILE FILE", help="Only pairs of a node in one list of ids and a node in the other."
         ),
     ] = None,
     output: Folder = Path("iokr-links"),
@@ -154,7 +154,7 @@ def predict(
 ) -> None:
     """Rank the pairs of nodes that are not known to be linked.
 
-    With --model nothing is fitted: pairs of the model's nodes are ranked or, with --nodes, pairs with a new node, whose
+    With --model nothing is fitted: pairs of the model's nodes are ranked or, with --nodes, pairs with a new node. Its
     features are scaled and checked as at training.
 
     The folder contains edges.tsv, the known and predicted network as network.graphml and network.cyjs (Cytoscape),

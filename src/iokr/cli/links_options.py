@@ -33,10 +33,11 @@ Kernels = Annotated[
     typer.Option("-k", "--kernel", metavar="FILE", help="Kernel matrix with ids, instead of features; repeatable."),
 ]
 SearchAll = Annotated[
-    bool, typer.Option("--all", help="Choose parameters on all labelled nodes, not on a sample of 2000.")
+    bool, typer.Option("--all", help="Select parameters on all labelled nodes, not on a sample of 2000.")
 ]
 Threads = Annotated[
-    int | None, typer.Option("--threads", min=1, max=1024, help="Threads of linear algebra; default: one per core.")
+    int | None,
+    typer.Option("--threads", min=1, max=1024, help="Number of threads for linear algebra; default: one per core."),
 ]
 
 
@@ -47,7 +48,7 @@ def reading(
             "-i",
             "--nodes",
             metavar="FILE",
-            help="Features of nodes; the first column is the id. Repeat it for several views of the same nodes.",
+            help="Features of nodes; the first column is the id. Repeat it for several views of the nodes.",
         ),
     ] = None,
     partners: Annotated[
@@ -55,12 +56,14 @@ def reading(
         typer.Option(
             "--partners",
             metavar="FILE",
-            help="Nodes of a second kind: only pairs across are scored. Repeat it for several views.",
+            help="Features of nodes of a second kind; only pairs of one node of each kind are scored. Repeatable.",
         ),
     ] = None,
     bipartite: Annotated[
         bool,
-        typer.Option("--bipartite", help="Two kinds of nodes in one table; the column of --edges determines the kind."),
+        typer.Option(
+            "--bipartite", help="Two kinds of nodes in one table; the column of --edges determines their kind."
+        ),
     ] = False,
     ids: Annotated[
         str | None, typer.Option("--ids", metavar="FILE", help="Ids of the rows of an .npy or .npz file.")
@@ -77,7 +80,7 @@ def reading(
         typer.Option(
             "--one-hot",
             metavar="A,B,…",
-            help="Categorical columns, encoded as zeros and ones; * for every column of text.",
+            help="Categorical columns to be one-hot encoded; * selects every column of text.",
             callback=_names,
         ),
     ] = None,
@@ -86,17 +89,17 @@ def reading(
     ] = False,
     decimal: Annotated[
         Literal["auto", "point", "comma"],
-        typer.Option("--decimal", help="Decimal separator; auto: a comma where that is certain."),
+        typer.Option("--decimal", help="Decimal separator; auto: a comma if that is unambiguous."),
     ] = "auto",
     source: Annotated[
-        str | None, typer.Option("--source", metavar="COLUMN", help="Column of --edges: one end of a link.")
+        str | None, typer.Option("--source", metavar="COLUMN", help="Column of --edges with one end of a link.")
     ] = None,
     target: Annotated[
-        str | None, typer.Option("--target", metavar="COLUMN", help="Column of --edges: the other end.")
+        str | None, typer.Option("--target", metavar="COLUMN", help="Column of --edges with the other end.")
     ] = None,
     weight: Annotated[
         str | None,
-        typer.Option("--weight", metavar="COLUMN", help="Column of --edges: the weight; none: unweighted."),
+        typer.Option("--weight", metavar="COLUMN", help="Column of --edges with the weight; none: unweighted."),
     ] = None,
     labeled: Annotated[
         str,
@@ -108,7 +111,7 @@ def reading(
     ] = "edges",
     missing: Annotated[
         Literal["reject", "mean", "zero"],
-        typer.Option("--missing", help="Nodes with missing features: reject them, or impute the mean or zero."),
+        typer.Option("--missing", help="Nodes with missing features: reject them, or impute the column mean or zero."),
     ] = "reject",
 ) -> None:
     """Options that are arguments of `iokr.apps.links.read`."""
@@ -122,29 +125,30 @@ def fitting(
     ] = "gaussian",
     combine: Annotated[
         Literal["mean", "alignf", "align"],
-        typer.Option("--combine", help="How the kernels of several views are combined."),
+        typer.Option(
+            "--combine", help="Weights of the kernels of several views: equal, or by alignment with the links."
+        ),
     ] = "mean",
     beta: Annotated[
-        float, typer.Option("--beta", help="Diffusion time on the known links; larger reaches further.")
+        float, typer.Option("--beta", help="Diffusion time on the known links; a larger value has a longer range.")
     ] = 1.0,
     unlabeled: Annotated[
         bool, typer.Option("--unlabeled", help="Semi-supervised: use the features of unlabelled nodes.")
     ] = False,
     scoring: Annotated[
         Literal["roc_auc", "average_precision", "both"],
-        typer.Option("--scoring", help="Accuracy by which parameters and models are chosen."),
+        typer.Option("--scoring", help="Metric by which parameters and models are selected."),
     ] = "roc_auc",
     method: Annotated[
         Literal["auto", "iokr", "pairs", "stack"],
         typer.Option(
-            "--method", help="LinkPredictor, PairLinkPredictor, LinkStack of both, or the best in folds of nodes."
+            "--method",
+            help="iokr: LinkPredictor; pairs: PairLinkPredictor; stack: LinkStack of both; auto: the best of these.",
         ),
     ] = "auto",
     alphas: Annotated[
         str | None,
-        typer.Option(
-            "--alphas", metavar="A,B,…", help="Values of the regularisation to choose from.", callback=_numbers
-        ),
+        typer.Option("--alphas", metavar="A,B,…", help="Regularisation parameters to select from.", callback=_numbers),
     ] = None,
 ) -> None:
     """Options that are arguments of `iokr.apps.links.fit`."""

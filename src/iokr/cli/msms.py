@@ -56,15 +56,15 @@ def train(
     ] = 5,
     group: Annotated[
         Literal["inchikey14", "scaffold", "similarity"],
-        typer.Option("--group", help="Groups that folds keep together."),
+        typer.Option("--group", help="What is held out together: equal molecules, scaffolds, or similar molecules."),
     ] = "inchikey14",
     calibration: Annotated[
         Literal["folds", "split"],
-        typer.Option("--calibration", help="Out of fold, or on a held-out fifth of the molecules (split)."),
+        typer.Option("--calibration", help="By out-of-fold scores, or on a held-out fifth of the molecules (split)."),
     ] = "folds",
     store_factor: Annotated[
         bool,
-        typer.Option("--store-factor", help="Store the fitted matrices, 16 n² bytes: the model loads without a fit."),
+        typer.Option("--store-factor", help="Store the fitted matrices, 16 n² bytes: no fit when the model is loaded."),
     ] = False,
     output: ModelFile = Path("model.safetensors"),
     force: ForceModel = False,
@@ -74,7 +74,7 @@ def train(
 ) -> None:
     """Train a model on spectra with known structures.
 
-    With candidates the model is calibrated for probabilities and prediction sets. An interrupted run continues from its
+    With candidates the model is calibrated for probabilities and prediction sets. An interrupted run resumes from its
     finished folds. Records that were left out or changed are listed in a file next to the model, MODEL.rejected.tsv.
     """
     rejected = output.with_name(f"{output.name.removesuffix('.safetensors')}.rejected.tsv")
@@ -110,7 +110,7 @@ def train(
             rejected.unlink(missing_ok=True)  # of an earlier model
     if not folds or given[1:] == [None, None]:
         say(
-            "iokr: no candidates, so the model is not calibrated: it gives no probabilities and no prediction sets.",
+            "iokr: without candidates the model is not calibrated: it gives no probabilities and no prediction sets.",
             quiet=quiet,
         )
     say(f"\nwrote {output}", quiet=quiet)
@@ -127,7 +127,7 @@ def identify(
     delta: Delta = 0.1,
     own: Own = "leave-out",
     write_fingerprints: Annotated[
-        bool, typer.Option("--write-fingerprints", help="Write predicted fingerprints to fingerprints.npz.")
+        bool, typer.Option("--write-fingerprints", help="Write the predicted fingerprints to fingerprints.npz.")
     ] = False,
     sirius_columns: Annotated[bool, typer.Option("--sirius-columns", help="Name columns as SIRIUS does.")] = False,
     pages: Annotated[int, typer.Option("--pages", min=0, help="Number of spectra drawn on the page.")] = 20,
@@ -141,7 +141,7 @@ def identify(
     """Rank the candidates of unknown spectra.
 
     Writes candidates.tsv, spectra.tsv (the best candidate of each spectrum), rejected.tsv, metrics.json, run.json and
-    report.html. An interrupted run continues from its finished spectra.
+    report.html. An interrupted run resumes from its finished spectra.
     """
     suffix = format or "tsv"
 
@@ -182,7 +182,7 @@ def evaluate(
         list[Path] | None, typer.Option("-i", "--input", metavar="FILE", help="Spectra with structures; repeatable.")
     ] = None,
     results: Annotated[
-        Path | None, typer.Option("--results", help="Evaluate this table of ranked candidates instead.")
+        Path | None, typer.Option("--results", help="Evaluate this table of ranked candidates instead of spectra.")
     ] = None,
     truth: Annotated[
         Path | None, typer.Option("--truth", help="True molecules for --results: spectrum_id and smiles.")
@@ -192,7 +192,7 @@ def evaluate(
     ] = True,
     folds: Annotated[int, typer.Option("--folds", min=2, help="Folds over molecules.")] = 5,
     groups: Annotated[
-        list[Group] | None, typer.Option("--group", help="Evaluate also with folds over larger groups; repeatable.")
+        list[Group] | None, typer.Option("--group", help="Also evaluate with folds over larger groups; repeatable.")
     ] = None,
     own: Own = "leave-out",
     delta: Delta = 0.1,
@@ -206,9 +206,9 @@ def evaluate(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Evaluate by cross-validation over molecules, and compare with library search.
+    """Estimate the accuracy by cross-validation over molecules, and compare it with library search.
 
-    --group scaffold and --group similarity evaluate also with folds over larger groups. With --results and --truth, the
+    --group scaffold and --group similarity also evaluate with folds over larger groups. With --results and --truth, the
     table of an earlier `identify` is evaluated.
     """
     if (results is None) != (truth is None):
@@ -252,8 +252,8 @@ def demo(
 ) -> None:
     """Train, identify and evaluate on simulated spectra.
 
-    Toy spectra of small molecules, of positive ion mode and [M+H]+: a peak for each part that a broken bond leaves.
-    Your own files may have negative mode and other adducts; each ion mode needs a model.
+    The spectra are simulated for small molecules, in positive ion mode with the adduct [M+H]+: a peak for each fragment
+    of a broken bond. Your files may have negative mode and other adducts; each ion mode needs its own model.
     """
     if output.exists() and any(output.iterdir()) and not force:
         raise FileExistsError(f"{output} is not empty; use --force to overwrite it, or give another folder with -o.")
@@ -290,7 +290,7 @@ def _checkpoint(result: Path, what: str) -> "Iterator[app.Checkpoint]":
 
     def words() -> str:
         return (
-            f"{len(parts.parts)} finished {what} are stored; the same command continues from there."
+            f"{len(parts.parts)} finished {what} are stored; the same command resumes from there."
             if parts.parts
             else ""
         )

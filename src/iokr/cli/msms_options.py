@@ -35,7 +35,7 @@ Own = Annotated[
     Literal["leave-out", "count", "exclude"],
     typer.Option(
         "--own-spectra",
-        help="Training spectra of a candidate: left out of its score, counted, or the candidate excluded.",
+        help="Candidates in the library: leave their spectra out of the score, count them, or exclude the candidates.",
     ),
 ]
 Delta = Annotated[float, typer.Option("--delta", min=0.001, max=0.999, help="Prediction sets have coverage 1 − delta.")]
@@ -48,11 +48,11 @@ FormatOption = Annotated[
 def reading(
     annotations: Annotated[
         Path | None,
-        typer.Option("--annotations", metavar="FILE", help="Table with more metadata of the spectra, joined by id."),
+        typer.Option("--annotations", metavar="FILE", help="Table with further metadata of the spectra, joined by id."),
     ] = None,
     ion_mode: Annotated[
         Literal["positive", "negative"] | None,
-        typer.Option("--ion-mode", help="Use the spectra of this mode only."),
+        typer.Option("--ion-mode", help="Use only the spectra of this ion mode."),
     ] = None,
     min_peaks: Annotated[int, typer.Option("--min-peaks", min=1, help="Minimum number of peaks of a spectrum.")] = 3,
     min_intensity: Annotated[
@@ -72,7 +72,9 @@ def matching(
     ] = None,
     database: Annotated[
         Path | None,
-        typer.Option("--database", metavar="FILE", help="Molecules from which candidates are taken: table, SDF, SMI."),
+        typer.Option(
+            "--database", metavar="FILE", help="Molecules from which candidates are selected: table, SDF, SMI."
+        ),
     ] = None,
     match: Annotated[
         Literal["formula", "mass"],
@@ -80,34 +82,37 @@ def matching(
     ] = "formula",
     ppm: Annotated[float, typer.Option("--ppm", min=0.0, help="Mass window of --match mass, in ppm.")] = 10.0,
     adduct: Annotated[
-        str | None, typer.Option("--adduct", help="Default adduct, such as '[M+H]+'; for --match mass.")
+        str | None, typer.Option("--adduct", help="Adduct of spectra without one, such as '[M+H]+'; for --match mass.")
     ] = None,
 ) -> None:
-    """Options that say which candidates each spectrum has."""
+    """Options that determine the candidates of each spectrum."""
 
 
 def learning(
     fingerprints: Annotated[
-        str, typer.Option("--fingerprints", help="Of maccs, morgan2, morgan3, rdkit6, atompair; comma-separated.")
+        str, typer.Option("--fingerprints", help="Any of maccs, morgan2, morgan3, rdkit6, atompair; comma-separated.")
     ] = "maccs,morgan2,rdkit6",
     kernels: Annotated[
         Literal["peaks,losses", "peaks", "losses", "six"],
-        typer.Option("--kernels", help="Kernels on spectra; six needs the formula of every spectrum."),
+        typer.Option(
+            "--kernels",
+            help="Kernels on peaks and neutral losses; six adds sub-formulas and needs the formula of every spectrum.",
+        ),
     ] = "peaks,losses",
     combine: Annotated[
         Literal["mean", "alignf", "align"],
-        typer.Option("--combine", help="Weights of the kernels: equal, or by alignment."),
+        typer.Option("--combine", help="Weights of the kernels: equal, or by alignment with the molecules."),
     ] = "mean",
     method: Annotated[
         Literal["reverse", "forward", "fusion"],
-        typer.Option("--model", help="Maps molecules to spectra, spectra to molecules, or both."),
+        typer.Option("--model", help="Model from molecules to spectra (reverse), the opposite (forward), or both."),
     ] = "reverse",
     kernel_ppm: Annotated[
         float, typer.Option("--kernel-ppm", min=0.0, help="Peak width in the kernels, in ppm.")
     ] = 5.0,
     folds_from: Annotated[
         str | None,
-        typer.Option("--folds-from", metavar="COLUMN", help="Metadata field with the fold of each spectrum."),
+        typer.Option("--folds-from", metavar="COLUMN", help="Metadata field that gives the fold of each spectrum."),
     ] = None,
     similarity: Annotated[
         float, typer.Option("--similarity", min=0.0, max=1.0, help="Tanimoto threshold of --group similarity.")

@@ -59,7 +59,7 @@ ModelFile = Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help=
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the files of an earlier run.")]
 ForceModel = Annotated[bool, typer.Option("--force", help="Overwrite an earlier model.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress bars and no messages.")]
-Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="More messages, and the traceback of an error.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="More messages, and tracebacks of errors.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
 Repeat = Annotated[
     int | None, typer.Option("--repeat", min=1, help="Number of repetitions; default: that of the experiment.")
@@ -70,7 +70,7 @@ SpreadsheetSafe = Annotated[
 ]
 FormatOption = Annotated[
     Literal["tsv", "csv", "json"] | None,
-    typer.Option("--format", help="Format of the tables; default: aligned text, and files as tsv."),
+    typer.Option("--format", help="Format of the tables; default: aligned text, and TSV files."),
 ]
 
 

@@ -9,7 +9,7 @@ from iokr.cli.shared import FormatOption, Quiet, Verbose, print_sections, say
 
 
 def show(
-    file: Annotated[Path, typer.Argument(help="Model written by `iokr.save` or a command.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="Model file written by `iokr.save` or a command.", show_default=False)],
     verify: Annotated[bool, typer.Option("--verify", help="Check the hash of every array.")] = False,
     format: FormatOption = None,
     quiet: Quiet = False,
@@ -17,7 +17,7 @@ def show(
 ) -> None:
     """Describe a model file.
 
-    Only the header is read; with --verify the whole file. A damaged file is an error, exit code 1.
+    Only the header is read, with --verify the whole file. For a damaged file the exit code is 1.
     """
     from iokr.files import describe
     from iokr.files import verify as verify_hashes

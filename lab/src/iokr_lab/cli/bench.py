@@ -8,7 +8,7 @@ from iokr.cli.shared import Force, FormatOption, Output, Quiet, Seed, Verbose, p
 
 
 def _names(incomplete: str) -> list[tuple[str, str]]:
-    """What the shell offers after a tab, with a title each."""
+    """The completions of the shell, each with a title."""
     from iokr_lab.bench import available
 
     return [(name, title) for name, title in available() if name.startswith(incomplete)]
@@ -18,13 +18,15 @@ def bench(
     context: typer.Context,
     name: Annotated[
         str | None,
-        typer.Argument(help="The benchmark; without it, the list.", show_default=False, autocompletion=_names),
+        typer.Argument(
+            help="Name of the benchmark; without a name, all are listed.", show_default=False, autocompletion=_names
+        ),
     ] = None,
     output: Output = None,
     force: Force = False,
     seed: Seed = 0,
-    repeat: Annotated[int, typer.Option("--repeat", min=1, help="Rounds; times are medians over them.")] = 5,
-    quick: Annotated[bool, typer.Option("--quick", help="Small sizes, to see that everything runs.")] = False,
+    repeat: Annotated[int, typer.Option("--repeat", min=1, help="Number of rounds; times are medians over them.")] = 5,
+    quick: Annotated[bool, typer.Option("--quick", help="Small sizes, to test the set-up.")] = False,
     section: Annotated[
         list[str] | None,
         typer.Option("--section", metavar="WORDS", help="Only sections whose title contains these words; repeatable."),
@@ -33,11 +35,11 @@ def bench(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Measure against baselines and the arithmetic lower bound.
+    """Measure time and memory, and compare with baselines.
 
-    A contender that is not installed is listed as skipped. Large ones come in sections, which can be run one by one:
-    iokr bench scale --section "low rank on the CPU". With -o, the folder gets the table, metrics.json, run.json
-    and report.html.
+    Times are also compared with the arithmetic lower bound. A contender that is not installed is listed as skipped. The
+    sections of large benchmarks can be run one by one: iokr bench scale --section "low rank on the CPU". With -o, the
+    table, metrics.json, run.json and report.html are written to a folder.
     """
     from iokr.apps.report import Table
     from iokr_lab import bench as benchmarks
@@ -48,7 +50,7 @@ def bench(
         print_tables([Table("Benchmarks", rows)], format)
         return
     if name not in titles:
-        hint = f"there is no benchmark {name!r}; there is {', '.join(titles)}."
+        hint = f"there is no benchmark {name!r}; available: {', '.join(titles)}."
         raise typer.BadParameter(hint, param_hint="NAME")
     perform(
         context,

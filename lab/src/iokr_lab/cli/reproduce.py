@@ -10,7 +10,7 @@ from iokr.cli.signals import INTERRUPTED, closing_words
 
 
 def _names(incomplete: str) -> list[tuple[str, str]]:
-    """What the shell offers after a tab, with a title each."""
+    """The completions of the shell, each with a title."""
     from iokr_lab import EXPERIMENTS
 
     return [(e.name, e.title) for e in EXPERIMENTS if e.name.startswith(incomplete)]
@@ -20,20 +20,22 @@ def reproduce(
     context: typer.Context,
     name: Annotated[
         str | None,
-        typer.Argument(help="The experiment; without it, the list.", show_default=False, autocompletion=_names),
+        typer.Argument(
+            help="Name of the experiment; without a name, all are listed.", show_default=False, autocompletion=_names
+        ),
     ] = None,
     output: Output = None,
     force: Force = False,
     seed: Seed = 0,
     repeat: Repeat = None,
-    short: Annotated[bool, typer.Option("--short", help="A smaller plan, minutes at most.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="The whole published protocol of a long experiment.")] = False,
+    short: Annotated[bool, typer.Option("--short", help="A smaller plan that takes minutes at most.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="The complete published protocol of a long experiment.")] = False,
     scheduler: Annotated[
         str | None,
         typer.Option(
             "--scheduler",
             metavar="ADDRESS",
-            help="Work on the workers of this Dask scheduler, tcp://HOST:8786; they need the same iokr and the data.",
+            help="Run on the workers of this Dask scheduler, tcp://HOST:8786; they need the same iokr and the data.",
         ),
     ] = None,
     format: FormatOption = None,
@@ -42,9 +44,9 @@ def reproduce(
 ) -> None:
     """Repeat a published experiment and compare the numbers.
 
-    Writes a folder (default: iokr-NAME) with the table, metrics.json, run.json, report.html, and the finished cells in
-    cells.jsonl. Until the end they are kept in iokr-NAME.partial: the same command goes on from them when it was
-    interrupted.
+    Writes a folder (default: iokr-NAME) with the table, metrics.json, run.json, report.html, and the finished cases in
+    cells.jsonl. During the run finished cases are in iokr-NAME.partial; after an interruption the same command resumes
+    from them.
     """
     from iokr._system.folders import ResultFolder
     from iokr.apps.report import Table
@@ -70,7 +72,7 @@ def reproduce(
     plan = "short" if short else "full" if full else "default"
 
     def kept() -> str:
-        return f"What is finished is in {where}; the same command goes on from there." if _has_cells(where) else ""
+        return f"The finished cases are in {where}; the same command resumes from there." if _has_cells(where) else ""
 
     where = ResultFolder(folder).partial
     try:
