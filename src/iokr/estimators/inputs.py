@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_array, validate_data
 
-from iokr._array import Array, is_array, is_numpy, is_sparse, same_home, to_numpy, unwarned
+from iokr._array import Array, is_array, is_numpy, is_sparse, same_home, unwarned
 from iokr._validation.arguments import check_vectors, trusted
 from iokr.data.candidates import Unlabeled
 from iokr.data.frames import column_names, read
@@ -177,16 +177,12 @@ def is_pairwise(kernel: Any) -> bool:
 
 def check_isotropic(kernel: OperatorKernel) -> None:
     """Refuse an operator that acts on coordinates where the outputs have none, unless it is A = a·I."""
-    A = getattr(kernel, "A", None)
-    if A is not None:
-        A = np.asarray(to_numpy(A), dtype=float)
-        if A.ndim == 2 and A.shape[0] == A.shape[1] and np.array_equal(A, A[0, 0] * np.eye(A.shape[0])):
-            return
-    raise ValueError(
-        f"{type(kernel).__name__} acts on coordinates of the outputs, but with an `output_kernel` these are "
-        "implicit and have no preferred basis; use A = a·I, vector outputs (`output_kernel=None`), or an explicit "
-        "embedding."
-    )
+    if not kernel.isotropic:
+        raise ValueError(
+            f"{type(kernel).__name__} acts on coordinates of the outputs, but with an `output_kernel` these are "
+            "implicit and have no preferred basis; use A = a·I, vector outputs (`output_kernel=None`), or an explicit "
+            "embedding."
+        )
 
 
 def _check_objects(estimator: Any, X: Any, reset: bool) -> None:

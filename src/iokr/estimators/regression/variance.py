@@ -17,13 +17,10 @@ from iokr._array import (
     eye_like,
     matmul,
     take_rows,
-    to_numpy,
 )
 from iokr._system.memory import check_memory
 from iokr.estimators.regression.posing import FittedInputs
-from iokr.gram.base import Gram
-from iokr.gram.blocks import kronecker
-from iokr.gram.scalar import ScalarGram
+from iokr.gram.blocks import SumGram
 from iokr.operator_kernels.base import OperatorKernel
 from iokr.problem import Problem
 from iokr.solvers.base import join_columns
@@ -124,8 +121,8 @@ def covariances(problem: Problem, inputs: FittedInputs, R: Any) -> Array:
     q = int(problem.Psi.shape[1])
     size = problem.gram.shape[0] * q
     check_memory(24.0 * size**2, f"The covariance of {q} coupled outputs", "To reduce memory: fewer rows.")
-    flat = flatten(problem) if problem.gram.operator is None else _coupled(problem, q)
-    points = geometry(flat)
+    # a sum of one term has the matrix over points × outputs, K ⊗ A where 𝒦 separates
+    points = geometry(flatten(replace(problem, gram=SumGram([problem.gram], q))))
     S = points.system()
     F = points.to_points(eye_like(S.shape[0], S))
     factor = cholesky(S, problem.alpha, overwrite=True)
@@ -133,30 +130,10 @@ def covariances(problem: Problem, inputs: FittedInputs, R: Any) -> Array:
     found = []
     for rows in blocks(R.shape[0], _ROWS):
         some = take_rows(R, rows)
-        own = _entries(inputs.kernel.gram(some), q)
-        cross = _entries(inputs.kernel.gram(some, inputs.points), q)
+        own = SumGram([inputs.kernel.gram(some)], q).flat.dense()
+        cross = SumGram([inputs.kernel.gram(some, inputs.points)], q).flat.dense()
         Z = factor.solve_lower(matmul(cross, F).T)
         for i in range(own.shape[0] // q):
             at = slice(i * q, (i + 1) * q)
             found.append(own[at, at] - matmul(Z[:, at].T, Z[:, at]))
     return xp.stack(found, axis=0)
-
-
-def _entries(gram: Gram, q: int) -> Array:
-    """The matrix over points × outputs, point-major."""
-    if gram.operator is None:
-        return gram.flat.dense()
-    K = gram.K.dense()
-    return kronecker(K, gram.operator.matrix(q, K))
-
-
-def _coupled(problem: Problem, q: int) -> Problem:
-    """A separable problem over the entries of its outputs; a missing one has weight 0."""
-    G = to_numpy(_entries(problem.gram, q))
-    like = problem.gram.diagonal()
-    n, xp = problem.n_labeled, array_namespace(like)
-    weight = np.repeat(problem.row_weight, q) * np.asarray(problem.mask, dtype=float).ravel()
-    penalty = None if problem.penalty is None else kronecker(problem.penalty, eye_like(q, problem.penalty))
-    gram = ScalarGram(lambda i, j: asarray_like(G[np.ix_(i, j)], like), np.arange(len(G)))
-    Psi = xp.reshape(asarray_like(np.zeros((n * q, 1)), like), (n * q, 1))
-    return replace(problem, gram=gram, Psi=Psi, penalty=penalty, weight=weight, mask=None)
