@@ -187,5 +187,4 @@ def _structures(card: Card) -> Iterator[Figure]:
         f"Best candidates of {card.name}: {', '.join(names)}. Highlighted: the substructure shared with the training "
         f"molecule that contributes most to the first{bars}"
     )
-    label = caption.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
-    yield Figure(svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1), caption, 5.6)
+    yield Figure.of(svg, caption, 5.6)

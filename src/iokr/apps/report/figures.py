@@ -64,6 +64,12 @@ class Figure:
     caption: str
     width: float  # in inches, as drawn
 
+    @classmethod
+    def of(cls, svg: str, caption: str, width: float) -> "Figure":
+        """An <svg> element, with its caption as the label that screen readers read."""
+        label = caption.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+        return cls(svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1), caption, width)
+
 
 @dataclass(frozen=True)
 class Pictures:
@@ -124,10 +130,10 @@ def plot(draw: "Callable[[Canvas], None]", *, caption: str, size: tuple[float, f
         canvas = Canvas(figsize=size, layout="constrained")
         draw(canvas)
         canvas.savefig(file, format="svg", metadata={"Date": None})
-    return Figure(_inline(file.getvalue(), caption), caption, size[0])
+    return Figure.of(_inline(file.getvalue()), caption, size[0])
 
 
-def _inline(svg: str, caption: str) -> str:
+def _inline(svg: str) -> str:
     """The <svg> element: sized by the page, coloured by its style sheet, with ids that are unique on the page."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
@@ -136,9 +142,7 @@ def _inline(svg: str, caption: str) -> str:
         svg = svg.replace(colour, variable)
     prefix = f"f{crc32(svg.encode()):08x}-"
     svg = re.sub(r'\bid="', f'id="{prefix}', svg)
-    svg = re.sub(r'(url\(#|href="#)', rf"\1{prefix}", svg)
-    label = caption.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
-    return svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
+    return re.sub(r'(url\(#|href="#)', rf"\1{prefix}", svg)
 
 
 def require_report_packages(*names: str) -> None:
