@@ -191,11 +191,6 @@ class Ranker:
         """Whether the reverse model scores only the best candidates by the forward model."""
         return len({one.identity for listed in self.candidates.lists for one in listed}) > MANY
 
-    @cached_property
-    def _identities(self) -> NDArray[np.str_]:
-        """The molecule of each training spectrum."""
-        return np.array(self.model.identities)
-
     def key(self) -> dict[str, Any]:
         """The data and options that answers depend on: finished answers of another run are not used."""
         return {
@@ -250,10 +245,11 @@ class Ranker:
             confidence = {"set_size": int(members.sum()), "novelty": float(identification.novelty([f])[0])}
         shown = order[: self.top]
         tanimoto = np.asarray(Tanimoto()(bits[shown], self.model.bits))
+        identities = np.array(self.model.identities)  # the molecule of each training spectrum
         candidates = []
         for rank, (c, t) in enumerate(zip(shown, tanimoto, strict=True), start=1):
             molecule = self.candidates.lists[i][c]
-            own_rows = self._identities == molecule.identity
+            own_rows = identities == molecule.identity
             candidates.append(
                 {
                     "candidate_id": molecule.id,
