@@ -58,10 +58,12 @@ def inputs_of(nodes: Nodes, settings: Settings, some: Numbers | None = None) -> 
     if settings.input_kernel == "linear":
         scaling = replace(scaling, length=_lengths(X, views))
         X = X / scaling.length
-    kernels = [_kernels_of(settings.input_kernel, X if some is None else X[some], view) for view in views]
+    typical = X if some is None else X[some]
+    kernels = [_kernels_of(settings.input_kernel, typical[:, columns]) for columns in views]
     if len(views) == 1:
         return Inputs(X, kernels[0], scaling)
-    return Inputs(X, [join(list(parts)) for parts in zip(*kernels, strict=True)], scaling)
+    parts = [[Columns(kernel, columns) for kernel in own] for own, columns in zip(kernels, views, strict=True)]
+    return Inputs(X, [join(list(terms)) for terms in zip(*parts, strict=True)], scaling)
 
 
 def _of_kernels(matrices: dict[str, Matrix], join: Callable[[list[Kernel]], Kernel]) -> Inputs:
@@ -73,10 +75,10 @@ def _of_kernels(matrices: dict[str, Matrix], join: Callable[[list[Kernel]], Kern
     return Inputs(numbers, kernels, Scaling())
 
 
-def _columns_of_views(nodes: Nodes) -> list[list[int] | None]:
-    """The columns of each view; None, all of them, for a single one."""
+def _columns_of_views(nodes: Nodes) -> list[Any]:
+    """The columns of each view; a slice of all of them for a single one."""
     if len(nodes.views) < 2:
-        return [None]
+        return [slice(None)]
     return [part.tolist() for part in _split(np.arange(len(nodes.columns)), nodes)]
 
 
@@ -85,23 +87,20 @@ def _split(columns: Any, nodes: Nodes) -> list[Any]:
     return np.split(columns, np.cumsum([count for _, count in nodes.views])[:-1])
 
 
-def _lengths(X: Matrix, views: list[list[int] | None]) -> Any:
+def _lengths(X: Matrix, views: list[Any]) -> Any:
     """The root mean square length of a node in each view, for every column; one number for a single view."""
     lengths = np.ones(X.shape[1])
-    for view in views:
-        columns = slice(None) if view is None else view
+    for columns in views:
         lengths[columns] = np.sqrt((X[:, columns] ** 2).sum(axis=1).mean()) or 1.0
     return lengths if len(views) > 1 else float(lengths[0])
 
 
-def _kernels_of(name: str, X: Matrix, view: list[int] | None) -> list[Kernel]:
-    """The kernels to choose from on some columns, None being all."""
+def _kernels_of(name: str, X: Matrix) -> list[Kernel]:
+    """The kernels to choose from."""
     if name == "gaussian":
-        gamma = float(RBF().fit(X if view is None else X[:, view]).gamma_)
-        kernels: list[Kernel] = [RBF(gamma * width) for width in WIDTHS]
-    else:
-        kernels = [{"tanimoto": Tanimoto, "cosine": Cosine, "linear": Linear}[name]()]
-    return kernels if view is None else [Columns(kernel, view) for kernel in kernels]
+        gamma = float(RBF().fit(X).gamma_)
+        return [RBF(gamma * width) for width in WIDTHS]
+    return [{"tanimoto": Tanimoto, "cosine": Cosine, "linear": Linear}[name]()]
 
 
 @dataclass(frozen=True)
