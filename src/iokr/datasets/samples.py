@@ -45,60 +45,10 @@ def sample(domain: str, n: int = 20, seed: int = 0) -> Any:
     return DOMAINS[domain](n, rng)
 
 
-def _vectors(n: int, rng: Generator) -> NDArray[np.float64]:
-    """Gaussian rows of four numbers."""
-    return rng.standard_normal((n, 4))
-
-
-def _fingerprints(n: int, rng: Generator) -> NDArray[np.float64]:
-    """Rows of 32 bits, a third of which are set."""
-    return (rng.random((n, 32)) < 1 / 3).astype(np.float64)
-
-
-def _indices(n: int, rng: Generator) -> NDArray[np.int64]:
-    """The integers 0 … n−1 in random order: rows of a given matrix, nodes of a graph."""
-    return rng.permutation(n)
-
-
-def _labels(n: int, rng: Generator) -> NDArray[np.object_]:
-    """One of four names each."""
-    return as_objects(rng.choice(["ash", "birch", "cedar", "elm"], size=n).tolist())
-
-
-def _strings(n: int, rng: Generator) -> NDArray[np.object_]:
-    """Words of 3 to 8 letters over a small alphabet, so that they share substrings."""
-    return as_objects("".join(rng.choice(list("abcd"), size=length)) for length in rng.integers(3, 9, size=n))
-
-
-def _sequences(n: int, rng: Generator) -> NDArray[np.object_]:
-    """Tuples of 3 to 6 small integers."""
-    return as_objects(tuple(rng.integers(0, 4, size=length).tolist()) for length in rng.integers(3, 7, size=n))
-
-
 def _sets(n: int, rng: Generator) -> NDArray[np.object_]:
     """Subsets of ten letters, some of them empty."""
     letters = np.array(list("abcdefghij"))
     return as_objects(frozenset(letters[rng.random(10) < 0.3].tolist()) for _ in range(n))
-
-
-def _rankings(n: int, rng: Generator) -> NDArray[np.object_]:
-    """Rankings of five items, as tuples of positions."""
-    return as_objects(tuple(rng.permutation(5).tolist()) for _ in range(n))
-
-
-def _series(n: int, rng: Generator) -> NDArray[np.object_]:
-    """Random walks of 4 to 9 steps, as tuples of numbers."""
-    return as_objects(tuple(rng.standard_normal(length).cumsum().tolist()) for length in rng.integers(4, 10, size=n))
-
-
-def _curves(n: int, rng: Generator) -> NDArray[np.float64]:
-    """Random walks at seven grid points, as rows."""
-    return rng.standard_normal((n, 7)).cumsum(axis=1)
-
-
-def _graphs(n: int, rng: Generator) -> NDArray[np.object_]:
-    """Trees of 3 to 7 nodes with three labels: adjacency as a tuple of rows, and a string of labels."""
-    return as_objects(_tree(int(size), rng) for size in rng.integers(3, 8, size=n))
 
 
 def _tree(size: int, rng: Generator) -> tuple[tuple[tuple[int, ...], ...], str]:
@@ -109,11 +59,6 @@ def _tree(size: int, rng: Generator) -> tuple[tuple[tuple[int, ...], ...], str]:
     return tuple(map(tuple, A.tolist())), "".join(rng.choice(list("CNO"), size=size))
 
 
-def _trees(n: int, rng: Generator) -> NDArray[np.object_]:
-    """Sums and products of letters, as tuples of an operation and its operands."""
-    return as_objects(_expression(int(depth), rng) for depth in rng.integers(1, 4, size=n))
-
-
 def _expression(depth: int, rng: Generator) -> Any:
     if depth == 0 or rng.random() < 0.2:
         return str(rng.choice(list("abc")))
@@ -122,13 +67,8 @@ def _expression(depth: int, rng: Generator) -> Any:
 
 def _any(n: int, rng: Generator) -> NDArray[np.object_]:
     """Objects of several types: words, tuples, sets."""
-    kinds = (_strings, _sequences, _sets)
-    return as_objects(kinds[i % len(kinds)](1, rng)[0] for i in range(n))
-
-
-def _pairs(n: int, rng: Generator) -> NDArray[np.int64]:
-    """Rows of two numbers below 20: pairs of nodes, some of them equal."""
-    return rng.integers(0, 20, size=(n, 2))
+    kinds = ("strings", "sequences", "sets")
+    return as_objects(DOMAINS[kinds[i % len(kinds)]](1, rng)[0] for i in range(n))
 
 
 def _bags(n: int, rng: Generator) -> NDArray[np.object_]:
@@ -157,18 +97,36 @@ def _spectrum(mz: NDArray[np.float64], rng: Generator) -> MassSpectrum:
 DOMAINS: dict[str, Callable[[int, Generator], Any]] = {
     "any": _any,
     "bags": _bags,
-    "curves": _curves,
-    "fingerprints": _fingerprints,
-    "graphs": _graphs,
-    "indices": _indices,
-    "labels": _labels,
-    "pairs": _pairs,
-    "rankings": _rankings,
-    "sequences": _sequences,
-    "series": _series,
+    # Random walks at seven grid points, as rows
+    "curves": lambda n, rng: rng.standard_normal((n, 7)).cumsum(axis=1),
+    # Rows of 32 bits, a third of which are set
+    "fingerprints": lambda n, rng: (rng.random((n, 32)) < 1 / 3).astype(np.float64),
+    # Trees of 3 to 7 nodes with three labels: adjacency as a tuple of rows, and a string of labels
+    "graphs": lambda n, rng: as_objects(_tree(int(size), rng) for size in rng.integers(3, 8, size=n)),
+    # The integers 0 … n−1 in random order: rows of a given matrix, nodes of a graph
+    "indices": lambda n, rng: rng.permutation(n),
+    # One of four names each
+    "labels": lambda n, rng: as_objects(rng.choice(["ash", "birch", "cedar", "elm"], size=n).tolist()),
+    # Rows of two numbers below 20: pairs of nodes, some of them equal
+    "pairs": lambda n, rng: rng.integers(0, 20, size=(n, 2)),
+    # Rankings of five items, as tuples of positions
+    "rankings": lambda n, rng: as_objects(tuple(rng.permutation(5).tolist()) for _ in range(n)),
+    # Tuples of 3 to 6 small integers
+    "sequences": lambda n, rng: as_objects(
+        tuple(rng.integers(0, 4, size=length).tolist()) for length in rng.integers(3, 7, size=n)
+    ),
+    # Random walks of 4 to 9 steps, as tuples of numbers
+    "series": lambda n, rng: as_objects(
+        tuple(rng.standard_normal(length).cumsum().tolist()) for length in rng.integers(4, 10, size=n)
+    ),
     "sets": _sets,
     "spectra": _spectra,
-    "strings": _strings,
-    "trees": _trees,
-    "vectors": _vectors,
+    # Words of 3 to 8 letters over a small alphabet, so that they share substrings
+    "strings": lambda n, rng: as_objects(
+        "".join(rng.choice(list("abcd"), size=length)) for length in rng.integers(3, 9, size=n)
+    ),
+    # Sums and products of letters, as tuples of an operation and its operands
+    "trees": lambda n, rng: as_objects(_expression(int(depth), rng) for depth in rng.integers(1, 4, size=n)),
+    # Gaussian rows of four numbers
+    "vectors": lambda n, rng: rng.standard_normal((n, 4)),
 }
