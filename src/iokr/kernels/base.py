@@ -73,22 +73,18 @@ class Kernel(Component, ABC):
 
     domain: str = "any"  # the kind of objects: "vectors", "strings", ...
     trusted: bool = True  # positive semi-definite by construction; Gram matrices of other kernels are checked
-    panel: int | None = (
-        None  # rows of a symmetric Gram matrix that are evaluated at a time: few where an entry is costly
-    )
+    pairwise: bool = False  # whether X is the Gram matrix itself (`Precomputed()` only)
+    # rows of a symmetric Gram matrix that are evaluated at a time: few where an entry is costly
+    panel: int | None = None
     supervised: bool = False  # `fit(X, target)` also learns from the Gram of the outputs; `fixed()` keeps the result
     spans: bool = False  # whether h(x) lies in the span of the training outputs for every operator: operator kernels
     n_components: int | None = None  # the most features that an approximation computes; None for exact kernels
+    widths: np.ndarray | None = None  # γ of each feature, (p,), for kernels with several
 
     @property
     def numeric(self) -> bool:
         """Whether objects are rows of numbers, in any array library, and the Gram matrix is in the same library."""
         return self.domain in ("vectors", "fingerprints")
-
-    @property
-    def pairwise(self) -> bool:
-        """Whether X is the Gram matrix itself (`Precomputed()` only)."""
-        return False
 
     @property
     def scalar(self) -> Kernel | None:
@@ -109,11 +105,6 @@ class Kernel(Component, ABC):
     def terms(self) -> list[tuple[float, Kernel]]:
         """The fitted kernels of a weighted sum, with their weights. May be overridden."""
         return [(1.0, self)]
-
-    @property
-    def widths(self) -> np.ndarray | None:
-        """γ of each feature, (p,), for kernels with several. May be overridden."""
-        return None
 
     @property
     def has_features(self) -> bool:
@@ -366,7 +357,7 @@ class CompositeKernel(Kernel):
         return all(k.trusted for k in self.members)
 
     @property
-    def pairwise(self) -> bool:
+    def pairwise(self) -> bool:  # type: ignore[override]
         """Whether a member is `Precomputed()`."""
         return any(k.pairwise for k in self.members)
 

@@ -43,7 +43,7 @@ class Precomputed(Kernel):
     domain = "indices"
 
     @property
-    def pairwise(self) -> bool:
+    def pairwise(self) -> bool:  # type: ignore[override]
         """Whether X is the Gram matrix itself."""
         return self.matrix is None
 

@@ -335,7 +335,7 @@ class ARD(UnitKernel):
     domain = "vectors"
 
     @property
-    def widths(self) -> np.ndarray | None:
+    def widths(self) -> np.ndarray | None:  # type: ignore[override]
         """γ of each feature."""
         return self.gammas_
 

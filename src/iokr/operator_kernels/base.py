@@ -44,6 +44,7 @@ class OperatorKernel(Component, ABC):
     trusted: bool = True  # positive semi-definite by construction
     supervised: bool = False  # learns from the Gram of the outputs: scalar kernels only; operators have `adapt`
     isotropic: bool = False  # whether 𝒦 = a·k·I, which also acts on outputs without coordinates
+    scalar: Kernel | None = None  # k of 𝒦 = k A, fitted if 𝒦 is; None where 𝒦 does not separate
 
     @property
     def numeric(self) -> bool:
@@ -64,11 +65,6 @@ class OperatorKernel(Component, ABC):
     def around(self, K: ScalarGram) -> Gram:
         """The Gram of 𝒦 = k A around that of its scalar kernel. May be overridden."""
         raise TypeError(f"{type(self).__name__} does not separate into a scalar kernel and an operator.")
-
-    @property
-    def scalar(self) -> Kernel | None:
-        """k of 𝒦 = k A, fitted if 𝒦 is; None where 𝒦 does not separate. May be overridden."""
-        return None
 
     def __add__(self, other: Any) -> OperatorKernel:
         return OperatorSum(self, other) if isinstance(other, (OperatorKernel, Kernel)) else NotImplemented

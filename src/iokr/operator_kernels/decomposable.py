@@ -43,7 +43,7 @@ class Separable(OperatorKernel):
         return self._given.domain
 
     @property
-    def scalar(self) -> Kernel:
+    def scalar(self) -> Kernel:  # type: ignore[override]
         """k, fitted if 𝒦 is."""
         return self._given if self.kernel_ is None else self.kernel_
 

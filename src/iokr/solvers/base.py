@@ -100,11 +100,7 @@ class Solver(Component, ABC):
     needs_coordinates: ClassVar[bool] = False  # whether outputs must be in coordinates, not known through K_Y alone
     checkpoint: Any = None  # the folder for moments of chunks, of solvers that have such a parameter
     outcome_: str | None = None  # a sentence about the last solve, of solvers that have one
-
-    @property
-    def reduced(self) -> Reduction | None:
-        """The learned directions, None for solvers that learn none. May be overridden."""
-        return None
+    reduced: Reduction | None = None  # the learned directions, of solvers that learn some
 
     @abstractmethod
     def refuses(self, problem: Problem) -> str | None:

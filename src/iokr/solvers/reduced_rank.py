@@ -70,7 +70,7 @@ class ReducedRank(ClosedForm):
     needs_coordinates = True
 
     @property
-    def reduced(self) -> Reduction | None:
+    def reduced(self) -> Reduction | None:  # type: ignore[override]
         """V_p and CV_p, after a fit."""
         if not hasattr(self, "rank_"):
             return None
