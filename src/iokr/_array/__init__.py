@@ -40,7 +40,7 @@ from iokr._array.namespaces import (
     to_numpy,
     unreadable,
 )
-from iokr._array.packed import FullPacked, Packed, column_width, pack, packed_bytes
+from iokr._array.packed import Factor, FullPacked, Packed, column_width, pack, packed_bytes
 from iokr._array.products import (
     exp_,
     exponent,
@@ -60,6 +60,7 @@ from iokr._array.transfers import ahead, torch_device
 __all__ = [
     "Array",
     "CholeskyFactor",
+    "Factor",
     "FullPacked",
     "NotPositiveDefinite",
     "Packed",

@@ -70,7 +70,9 @@ def scaled_sq_distances(
         A, B = (X, Z) if center is None else (_moved(X, center), _moved(Z, center))
         reach = _reach(x_norms, z_norms, scale)  # before the product, to avoid waiting for the device after it
         E = _from_product(A, x_norms, B, z_norms, scale)
-        if not _cancels(E, x_norms, z_norms, reach, _slack(p, min(_width(A), _width(B)))):
+        # the largest ρ²/max(1/|s|, δ²) with an error below 8 eps p, for rows with this number of non-zero entries
+        slack = (15.6 * p - 3.5) / (min(_width(A), _width(B)) + 5)
+        if not _cancels(E, x_norms, z_norms, reach, slack):
             return _resolved(_at_most_zero(E), X, Z, scale, reach)
     if p <= _FEW:
         return _from_differences(X, Z, scale)
@@ -141,11 +143,6 @@ def _from_product(X: Any, x_norms: Array, Z: Any, z_norms: Array, scale: float) 
     E += (scale * x_norms)[:, None]
     E += (scale * z_norms)[None, :]
     return E
-
-
-def _slack(p: int, width: int) -> float:
-    """The largest ρ²/max(1/|s|, δ²) with an error below 8 eps p, for `width` non-zero entries in a row."""
-    return (15.6 * p - 3.5) / (width + 5)
 
 
 def _width(X: Any) -> int:

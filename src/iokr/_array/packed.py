@@ -26,16 +26,21 @@ _SLAB = 32_768  # rows of a column of blocks that are processed at a time
 
 
 class Packed(ABC):
-    """A symmetric matrix by its lower triangle; `factor` overwrites it by L of K + shift·I = L Lᵀ.
-
-    Then `solve(B)` is (K + shift·I)⁻¹ B, `inverse_diagonal()` the diagonal of the inverse, which may overwrite L.
-    """
+    """A symmetric matrix by its lower triangle, to be factored in place."""
 
     n: int
 
     @abstractmethod
-    def factor(self, shift: float = 0.0) -> Packed:
-        """This object, after K + shift·I = L Lᵀ has been computed in place; raises `NotPositiveDefinite`."""
+    def factor(self, shift: float = 0.0) -> Factor:
+        """L of K + shift·I = L Lᵀ, computed in place; raises `NotPositiveDefinite`."""
+
+    @abstractmethod
+    def copy(self) -> Packed:
+        """A copy."""
+
+
+class Triangle(Packed):
+    """Half of a matrix, which is its own factor: `factor` returns the object, after L has been computed in place."""
 
     @abstractmethod
     def solve(self, B: Array) -> Array:
@@ -49,9 +54,8 @@ class Packed(ABC):
     def largest_pivot(self) -> float:
         """max L_ii²: a lower bound of the largest eigenvalue of K + shift·I."""
 
-    @abstractmethod
-    def copy(self) -> Packed:
-        """A copy."""
+
+Factor = CholeskyFactor | Triangle
 
 
 def packed_bytes(n: int, like: Array, width: int | None = None, *, single: bool = False) -> float:
@@ -101,7 +105,7 @@ def pack(
     return ColumnPacked(scaled, own, width or column_width(n, diagonal), single=single)
 
 
-class RectangularPacked(Packed):
+class RectangularPacked(Triangle):
     """LAPACK's rectangular full packed format, NumPy: `dpftrf`, `dpftrs`, `dpftri`.
 
     With m = ⌈n/2⌉ and e = 1 if n is even, else 0, row r of one array T of shape (m, n + e) is
@@ -174,25 +178,14 @@ class FullPacked(Packed):
     def __init__(self, K: Array) -> None:
         self.K, self.n = K, int(K.shape[0])
 
-    def factor(self, shift: float = 0.0) -> FullPacked:
-        self._factor = cholesky(self.K, shift, overwrite=True)
-        del self.K
-        return self
-
-    def solve(self, B: Array) -> Array:
-        return self._factor.solve(B)
-
-    def inverse_diagonal(self) -> Array:
-        return self._factor.inverse_diagonal()
-
-    def largest_pivot(self) -> float:
-        return self._factor.largest_pivot()
+    def factor(self, shift: float = 0.0) -> CholeskyFactor:
+        return cholesky(self.K, shift, overwrite=True)
 
     def copy(self) -> FullPacked:
         return FullPacked(_copied(self.K, self.K.dtype))
 
 
-class ColumnPacked(Packed):
+class ColumnPacked(Triangle):
     """Block columns of the lower triangle, C_j = K[jb:, jb : (j + 1)b], each an array of its own.
 
     Left-looking: C_j −= P (P[:b])ᵀ for k < j with P = C_k[(j − k)b:], then C_j[:b] = chol(C_j[:b]) and

@@ -9,6 +9,7 @@ import numpy as np
 from iokr._array import (
     Array,
     CholeskyFactor,
+    Factor,
     NotPositiveDefinite,
     Packed,
     array_namespace,
@@ -107,7 +108,7 @@ class CholeskyPath(PointsPath):
         self._S: Array | None = None
         self._triangle: Packed | None = None  # of S, for further factors, if there is memory for it
 
-    def _factor(self, shift: float, *, last: bool) -> CholeskyFactor | Packed:
+    def _factor(self, shift: float, *, last: bool) -> Factor:
         overwrite = self._once and last
         if self.points.remainder is None:
             solver, problem = Cholesky(), self.problem

@@ -102,7 +102,9 @@ class ConjugateGradient(Solver):
             return special._solve(problem, start)
         tol, limit = check_stops(self.tol, self.max_iter, 1000)
         tol = _of_all_rows(tol, problem)
-        gram, k = problem.gram, _size(problem)
+        gram = problem.gram
+        diagonal = gram.diagonal()
+        k = exponent(max(problem.alpha, float(array_namespace(diagonal).max(diagonal))))
         lam = math.ldexp(problem.alpha, -k)
         b, system = _system(replace(problem, alpha=lam))
         xp = array_namespace(b)
@@ -185,12 +187,6 @@ def _nystroem(points: Geometry, groups: Sequence[tuple[float, np.ndarray]], alph
 def _of_all_rows(tol: float, problem: Problem) -> float:
     """The tolerance of residuals, smaller if rows of small weight would not be measured otherwise."""
     return sharpened(tol, problem.losses(problem.targets * 0.0), power=0.5)
-
-
-def _size(problem: Problem) -> int:
-    """k with 2ᵏ about the larger of λ and the diagonal of G."""
-    diagonal = problem.gram.diagonal()
-    return exponent(max(problem.alpha, float(array_namespace(diagonal).max(diagonal))))
 
 
 def _system(problem: Problem) -> tuple[Array, Map]:
