@@ -33,7 +33,7 @@ from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
 from iokr.solvers.base import Solver
 
-__all__ = ["KernelModel", "StructuredEstimator", "coordinates_of", "in_kind"]
+__all__ = ["KernelModel", "StructuredEstimator"]
 
 
 _KINDS: dict[str, tuple[type, str]] = {  # of components, by the parameter that holds them
@@ -301,13 +301,3 @@ class StructuredEstimator(CallbackSupportMixin, KernelModel, ABC):  # type: igno
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = is_pairwise(self.kernel)
         return tags
-
-
-def coordinates_of(model: StructuredEstimator, X: Any) -> Array:
-    """h(x) in the embedding's coordinates, float64, (m, q), also where `decision_function` returns another form."""
-    return model._values(X)
-
-
-def in_kind(model: KernelModel, values: Array) -> Array:
-    """Numbers in the precision of the model's results."""
-    return model._cast(values)

@@ -79,7 +79,10 @@ class Fourier(FeatureKernel):
         X = check_vectors(X)
         p = int(X.shape[1])
         rng = generator(self.random_state)
-        self.center_ = None if is_sparse(X) else _middle(X)
+        self.center_ = None
+        if not is_sparse(X):  # half-way between the ends of every column
+            xp = array_namespace(X)
+            self.center_ = xp.min(X, axis=0) / 2 + xp.max(X, axis=0) / 2
         if isinstance(self.base_, Laplacian):
             if self.orthogonal:
                 raise ValueError(
@@ -100,12 +103,6 @@ class Fourier(FeatureKernel):
         angles = matmul(X, asarray_like(self.frequencies_, X))
         xp = array_namespace(angles)
         return xp.concat([xp.cos(angles), xp.sin(angles)], axis=1) / self.frequencies_.shape[1] ** 0.5
-
-
-def _middle(X: Array) -> Array:
-    """Half-way between the ends of every column."""
-    xp = array_namespace(X)
-    return xp.min(X, axis=0) / 2 + xp.max(X, axis=0) / 2
 
 
 def _orthogonal(p: int, k: int, rng: np.random.Generator) -> np.ndarray:

@@ -32,12 +32,6 @@ def _scatter(X: np.ndarray, Q: np.ndarray) -> np.ndarray:
     return np.asarray(products[:, -1] @ X**2 - np.sum(X * products[:, :-1], axis=0))
 
 
-def _inner(M: np.ndarray, K: np.ndarray) -> float:
-    """⟨M, K⟩ from the lower triangle of M."""
-    lower = np.tril(M * K)
-    return float(2 * lower.sum() - np.trace(lower))
-
-
 def _vectors(X: Any) -> np.ndarray:
     return np.asarray(X.toarray() if is_sparse(X) else to_numpy(X), dtype=float)
 
@@ -59,7 +53,8 @@ def _(kernel: RBF, R: Any, K: np.ndarray, M: np.ndarray) -> dict[str, np.ndarray
 def _(kernel: Scaled, R: Any, K: np.ndarray, M: np.ndarray) -> dict[str, np.ndarray]:
     """⟨M, K⟩ for the factor, and the gradients of the base."""
     base = _named("base", kernel.base_, R, _gram(kernel.base_, R), kernel.factor * M)
-    return {"factor": np.atleast_1d(_inner(M, K)), **base}
+    lower = np.tril(M * K)  # only this triangle of M is valid
+    return {"factor": np.atleast_1d(2 * lower.sum() - np.trace(lower)), **base}
 
 
 @log_gradients.register(Sum)

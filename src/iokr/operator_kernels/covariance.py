@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from iokr._array import (
     Array,
@@ -62,7 +63,7 @@ class _OutputCovariance(Separable):
     def fit(self, X: Any, Psi: Array | None = None) -> _OutputCovariance:
         """Fit a clone of the scalar kernel; the operator is computed by `adapt`."""
         check_choice(self.centered, "centered", (True, False))
-        self._fit_scalar(X)
+        self.kernel_ = clone(self._given).fit(X)
         return self
 
     def adapt(self, gram: ScalarGram, Psi: Array | None, output_gram: ScalarGram | None, weight: Any) -> None:
@@ -154,12 +155,6 @@ class _Through(_Factor):
         half = self.times_transposed(self.plain.congruence(K_Y))
         M = self.scale * self.times_transposed(half.T)
         return (M + M.T) / 2
-
-
-def _conditional(plain: _Factor, K: Array, epsilon: float) -> _Factor:
-    """F = √(w/Σw) P √ε S⁻ᵀ with S Sᵀ = P√w K√wP/Σw + εI."""
-    S = cholesky(plain.congruence(K), epsilon, overwrite=True)
-    return _Through(plain, lambda B: S.solve_lower(B, transpose=True), S.solve_lower, epsilon)
 
 
 def _thin_conditional(plain: _Factor, Phi: Array, epsilon: float) -> _Factor:
@@ -334,7 +329,9 @@ class ConditionalCovariance(_OutputCovariance):
         K = gram.dense()
         w = plain.weight
         self.epsilon_ = self._epsilon(lambda: largest_eigenvalue(w[:, None] * K * w[None, :]))
-        return _conditional(plain, K, self.epsilon_)
+        # F = √(w/Σw) P √ε S⁻ᵀ with S Sᵀ = P√w K√wP/Σw + εI
+        S = cholesky(plain.congruence(K), self.epsilon_, overwrite=True)
+        return _Through(plain, lambda B: S.solve_lower(B, transpose=True), S.solve_lower, self.epsilon_)
 
     def _epsilon(self, largest: Callable[[], float]) -> float:
         """ε, by default 1e-2 times the largest eigenvalue of √(w/Σw) K √(w/Σw), 1 if that is 0."""

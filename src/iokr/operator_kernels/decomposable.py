@@ -67,10 +67,6 @@ class Separable(OperatorKernel):
         changed: Self = clone(self).set_params(kernel=kernel)
         return changed
 
-    def _fit_scalar(self, X: Any) -> None:
-        """Fit a clone of k."""
-        self.kernel_ = clone(self._given).fit(X)
-
     def represent(self, X: Any) -> Any:
         """The scalar kernel's representation."""
         return self.scalar.represent(X)
@@ -131,7 +127,7 @@ class Decomposable(Separable):
 
     def fit(self, X: Any, Psi: Array | None = None) -> Decomposable:
         """Fit a clone of the kernel and check A against the outputs."""
-        self._fit_scalar(X)
+        self.kernel_ = clone(self._given).fit(X)
         self.A_ = check_psd(self.A, "A")
         if Psi is not None:  # None for implicit outputs, for which the estimator has checked that A = aI
             if Psi.shape[1] != self.A_.shape[0]:

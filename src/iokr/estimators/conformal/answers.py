@@ -9,9 +9,9 @@ import numpy as np
 from iokr._array import Array, asarray_like, is_array, is_numpy, is_sparse, to_numpy
 from iokr.data.frames import Frame, read
 from iokr.data.objects import error_context, is_numeric
-from iokr.estimators.base import StructuredEstimator, coordinates_of, in_kind
+from iokr.estimators.base import StructuredEstimator
 from iokr.estimators.outputs import as_outputs
-from iokr.estimators.regression.base import KernelRegression, fitted_alpha, left_out_values
+from iokr.estimators.regression.base import KernelRegression, left_out_values
 
 __all__ = [
     "INCOMPLETE",
@@ -138,7 +138,7 @@ class StructuredAnswers(Answers):
 
     def values(self, X: Any) -> Matrix:
         """h(x), (m, q)."""
-        return np.asarray(to_numpy(coordinates_of(self.model, X)))
+        return np.asarray(to_numpy(self.model._values(X)))
 
     def residuals(self, X: Any, y: Any) -> Matrix:
         """ψ(y) − h(x), (m, q)."""
@@ -148,7 +148,7 @@ class StructuredAnswers(Answers):
     def sq_residuals(self, X: Any, y: Any) -> Matrix:
         """‖ψ(y) − h(x)‖², (m,)."""
         S = self.represent(y)
-        return np.asarray(to_numpy(self.embedding.sq_residuals(coordinates_of(self.model, X), S)))
+        return np.asarray(to_numpy(self.embedding.sq_residuals(self.model._values(X), S)))
 
     def sq_distances(self, X: Any, candidates: Any) -> Any:
         """‖ψ(y) − h(x)‖² for every candidate y, (m, c); a list of arrays for `CandidateSets`."""
@@ -181,12 +181,12 @@ class StructuredAnswers(Answers):
 
     def band_residuals(self, X: Any, y: Any) -> Matrix:
         """y − ŷ in the numbers that a band bounds."""
-        H = coordinates_of(self.model, X)
+        H = self.model._values(X)
         return np.asarray(self.numbers(y, H) - self.from_coordinates(to_numpy(H), H))
 
     def band(self, X: Any, half: Matrix) -> tuple[Matrix, Matrix]:
         """ŷ ± half, in the numbers of y."""
-        H = coordinates_of(self.model, X)
+        H = self.model._values(X)
         centre = self.from_coordinates(to_numpy(H), H)
         return self.to_outputs((centre - half, centre + half), H)
 
@@ -213,7 +213,7 @@ class RegressionAnswers(StructuredAnswers):
         variance = to_numpy(self.model.variance(X))
         if variance.ndim > 1:
             raise ValueError(NO_BALL)
-        return np.asarray(variance + fitted_alpha(self.model))
+        return np.asarray(variance + self.model._at[0])
 
     def left_out_residuals(self, y: Any) -> Matrix | None:
         """Leave-one-out residuals of the training rows in the numbers of y, for quadratic losses."""
@@ -224,7 +224,7 @@ class RegressionAnswers(StructuredAnswers):
 
     def in_kind(self, values: Matrix) -> Array:
         """Numbers in the library and the precision of the model."""
-        return in_kind(self.model, asarray_like(values, self.like))
+        return self.model._cast(asarray_like(values, self.like))
 
 
 def check_complete(y: Any) -> None:

@@ -181,7 +181,9 @@ class ClosedScores(Scores):
         E = np.sqrt(sum(part.sq_norms / inverse**2 for part, inverse in zip(parts, joined, strict=True)))
         g = np.max([np.abs(a) / w / inverse for a, w, inverse in zip(new.a, v, joined, strict=True)], axis=0)
         c = np.sqrt(joined[0] * v[0]) if self.scaled else 1.0
-        return kth(_reach(E * c, g * c), k)
+        g = g * c
+        inside = g < 1 - _ROUNDING  # else the radius is infinite
+        return kth(np.where(inside, E * c / np.where(inside, 1 - g, 1.0), np.inf), k)
 
     def ends(self, X: Any, k: int) -> Any:
         """Both ends of the band in the numbers of y."""
@@ -254,9 +256,3 @@ class _Candidates(NamedTuple):
     S: Any  # represented
     rows: Any  # as `NewInputs.pairs` takes them; None for a function of residuals
     own: Matrix  # scores of the training rows, which with "relative" depend on the candidates
-
-
-def _reach(E: Matrix, g: Matrix) -> Matrix:
-    """E/(1 − g), infinite where g ≥ 1."""
-    inside = g < 1 - _ROUNDING
-    return np.where(inside, E / np.where(inside, 1 - g, 1.0), np.inf)

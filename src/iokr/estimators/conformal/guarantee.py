@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, clone
 
 from iokr._component import Component
 from iokr.estimators.inputs import check_kernel
-from iokr.estimators.regression.base import KernelRegression, fitted_alpha
+from iokr.estimators.regression.base import KernelRegression
 from iokr.estimators.regression.iokr import IOKR
 from iokr.kernels.base import Kernel
 from iokr.operator_kernels.base import OperatorKernel
@@ -109,7 +109,7 @@ def fixed_model(model: KernelRegression) -> IOKR:
         output_kernel=_fixed(model.output_kernel, model.output_kernel_),
         embedding=model.embedding,
         loss=model.loss,
-        alpha=fitted_alpha(model),
+        alpha=model._at[0],
         decoder=model.decoder,
         solver=model.solver,
     )

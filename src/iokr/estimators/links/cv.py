@@ -21,7 +21,6 @@ from iokr.estimators.links.network import LinkData, Network, fit_output_kernel
 from iokr.estimators.links.predictor import LinkRegression
 from iokr.estimators.outputs import encode
 from iokr.estimators.progress import CallbackSupportMixin, Progress, begin, end, report, with_callbacks
-from iokr.estimators.regression.base import fitted_model
 from iokr.estimators.regression.iokr import IOKR
 from iokr.estimators.regression.posing import Data, Fit, TrainingSet, check_data, solve
 from iokr.estimators.search.engine import cv_results, n_points, select
@@ -187,7 +186,8 @@ class LinkPredictorCV(CallbackSupportMixin, LinkRegression):  # type: ignore[mis
         if manifold is not None:
             manifold = clone(manifold).set_params(weight=fit.manifold_weight)
         model.set_params(kernel=grid.kernels[i], alpha=fit.alpha, manifold=manifold)
-        self._set_fit(links, fitted[b][0], fitted_model(model, data(b, manifold), fit))
+        model._set_fit(data(b, manifold), fit)
+        self._set_fit(links, fitted[b][0], model)
         self.kernel_ = model.kernel_
         end(context, self, X=X, y=None)
         return self

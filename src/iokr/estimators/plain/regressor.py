@@ -14,9 +14,6 @@ from iokr._array import array_namespace, asarray_like, to_numpy
 from iokr._component import component
 from iokr._validation.arguments import check_choice, check_same_length, check_weight
 from iokr.data.frames import as_frame, read
-from iokr.embeddings.base import Embedding
-from iokr.embeddings.identity import Identity
-from iokr.estimators.base import in_kind
 from iokr.estimators.outputs import as_outputs
 from iokr.estimators.plain.base import PlainModel
 from iokr.estimators.progress import with_callbacks
@@ -99,9 +96,6 @@ class IOKRRegressor(RegressorMixin, PlainModel):  # type: ignore[misc]
         self._fit_inner(X, y, sample_weight)
         return self
 
-    def _embedding(self) -> Embedding | None:
-        return Identity(centered=True) if self.centered is True else None
-
     def _finish(self, sample_weight: Any) -> None:
         """σ̂² = (1/n) Σ_i r_i c_i for every output, r_i = y_i − h₋ᵢ(x_i); one for all where an operator mixes them.
 
@@ -144,7 +138,7 @@ class IOKRRegressor(RegressorMixin, PlainModel):  # type: ignore[misc]
         columns = xp.sqrt(variance + self.alpha_)
         columns = columns[:, None] if len(columns.shape) == 1 else columns
         std = columns * asarray_like(np.atleast_1d(self.scale_), columns)[None, :]
-        std = in_kind(self.model_, xp.reshape(std, tuple(found.shape)))
+        std = self.model_._cast(xp.reshape(std, tuple(found.shape)))
         return found, as_frame(std, self.model_.outputs_.frame, X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

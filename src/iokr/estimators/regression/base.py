@@ -26,7 +26,7 @@ from iokr.solvers.auto import Auto
 from iokr.solvers.base import Solver
 from iokr.solvers.closed_form.paths import ClosedForm
 
-__all__ = ["KernelRegression", "fitted_alpha", "fitted_model", "fitted_problem", "left_out_values"]
+__all__ = ["KernelRegression", "fitted_problem", "left_out_values"]
 
 
 def has_probabilities(model: Any) -> bool:
@@ -226,17 +226,6 @@ class KernelRegression(StructuredEstimator):
         return candidate_probabilities(
             self.embedding_, self.targets_, left_out_values(self), candidates, partial(self.distances, X)
         )
-
-
-def fitted_model(model: Any, data: Data, fit: Fit) -> Any:
-    """A model with a fit that was computed elsewhere, as by the search for links."""
-    model._set_fit(data, fit)
-    return model
-
-
-def fitted_alpha(model: KernelRegression) -> float:
-    """The alpha of the solution."""
-    return float(model._at[0])
 
 
 def fitted_problem(model: KernelRegression) -> Problem:

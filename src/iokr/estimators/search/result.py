@@ -169,27 +169,24 @@ class Rule(Protocol):
 class Extreme:
     """The smallest, or the largest, value of one measure; the first of equal ones."""
 
-    measure: str = "error"
+    measures: tuple[str] = ("error",)
     larger: bool = False
-
-    @property
-    def measures(self) -> tuple[str, ...]:
-        """The one measure."""
-        return (self.measure,)
 
     def values(self, measures: Mapping[str, np.ndarray]) -> np.ndarray:
         """That measure."""
-        return measures[self.measure]
+        (measure,) = self.measures
+        return measures[measure]
 
     def choose(self, measures: Mapping[str, np.ndarray], path: Sequence[Any]) -> Choice:
         """The best value along the path."""
-        scores = measures[self.measure] if self.larger else -measures[self.measure]
+        values = self.values(measures)
+        scores = values if self.larger else -values
         best = int(np.argmax(scores))
         return Choice(float(scores[best]), best, path[best])
 
 
 smallest = Extreme()
-largest = Extreme("score", larger=True)
+largest = Extreme(("score",), larger=True)
 
 
 ALPHAS = tuple(float(f"{a:.6g}") for a in np.logspace(-6, 3, 19))
