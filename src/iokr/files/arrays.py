@@ -172,7 +172,7 @@ class ArrayReader:
     def _viewed(self, entry: Mapping[str, Any]) -> np.ndarray:
         base = entry["view"]
         if type(base) is not int or base < 0 or "tensor" not in self._entries[base]:
-            raise ValueError("a view looks into nothing")
+            raise ValueError("a view refers to an array that does not exist")
         dtype = check_dtype(entry["dtype"])
         memory = self._tensors(self._entries[base]["tensor"]).reshape(-1).view(np.uint8)
         shape, strides, offset = tuple(entry["shape"]), tuple(entry["strides"]), entry["offset"]

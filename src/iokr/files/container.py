@@ -142,7 +142,7 @@ class Container:
         raw = self._file.read(length)
         try:
             if raw[:1] != b"{":
-                raise ValueError("no object")
+                raise ValueError("it does not begin with {")
             header = json.loads(raw.decode("utf-8", "surrogatepass"))
         except (ValueError, RecursionError) as error:
             raise self.bad(f"its header is not a JSON object ({error})") from None
@@ -230,7 +230,7 @@ def check_path(path: Any) -> Path:
         os.lstat(path)
     except (OSError, UnicodeEncodeError) as error:
         if isinstance(error, UnicodeEncodeError) or error.errno == errno.ENAMETOOLONG:
-            raise ValueError(f"`path` must be a name that the file system takes, got {path!r:.60}.") from None
+            raise ValueError(f"`path` must be a name that the file system accepts, got {path!r:.60}.") from None
     return Path(path)
 
 
@@ -239,6 +239,6 @@ def open_container(path: str | os.PathLike[str]) -> Iterator[Container]:
     """The file at `path`, header checked. Maps outlive the block."""
     path = check_path(path)
     if not os.path.isfile(path):
-        raise FileNotFoundError(f"{str(path)!r:.200} is not there, or no file; `path` must lead to what `save` wrote.")
+        raise FileNotFoundError(f"{str(path)!r:.200} does not exist or is not a file; `path` must be a file of `save`.")
     with path.open("rb", buffering=0) as file:
         yield Container(file, path)

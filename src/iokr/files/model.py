@@ -71,8 +71,8 @@ def save(
     """
     if name_of(type(model)) is None:
         raise TypeError(
-            f"`model` must be an estimator or a component of iokr, got {type(model).__name__}; of a pipeline or a "
-            "search save the fitted step, such as `pipeline[-1]` or `search.best_estimator_`."
+            f"`model` must be an estimator or a component of iokr, got {type(model).__name__}; for a pipeline or a "
+            "search, save the fitted step, such as `pipeline[-1]` or `search.best_estimator_`."
         )
     path = check_path(path)
     data, provenance, beside = (
@@ -96,7 +96,7 @@ def save(
     for hole in writer.holes:
         warnings.warn(
             f"The file does not hold {hole}; to load it pass `parts={{{hole.path!r}: {hole.name}}}`"
-            + (", the fitted one." if hole.kind == "object" else "."),
+            + (", the fitted object." if hole.kind == "object" else "."),
             UserWarning,
             stacklevel=2,
         )
@@ -288,7 +288,7 @@ def _checked_provenance(provenance: dict[str, Any]) -> dict[str, Any]:
             return provenance
     except (TypeError, ValueError) as error:
         raise TypeError(f"`provenance` must hold texts and numbers ({error}).") from None
-    raise ValueError("`provenance` must be a few lines: it has more than a megabyte.")
+    raise ValueError("`provenance` must be short: it has more than a megabyte.")
 
 
 def _holes(file: Container, structure: Mapping[str, Any], parts: dict[str, Any]) -> list[Hole]:
@@ -296,12 +296,12 @@ def _holes(file: Container, structure: Mapping[str, Any], parts: dict[str, Any])
     try:
         holes = [Hole(**{name: str(value) for name, value in hole.items()}) for hole in structure["holes"]]
     except _MALFORMED as error:
-        raise file.bad(f"its list of parts to be given is malformed ({error!s:.80})") from None
+        raise file.bad(f"its list of missing parts is malformed ({error!s:.80})") from None
     missing = [hole for hole in holes if hole.path not in parts]
     if missing:
         given = ", ".join(f"{hole.path!r}: {hole.name}" for hole in missing)
         raise ValueError(
-            f"{file.path} does not hold {'; '.join(map(str, missing))}. Pass what belongs there: "
+            f"{file.path} does not hold {'; '.join(map(str, missing))}. Pass the missing parts: "
             f"`load(path, parts={{{given}}})`."
         )
     unknown = sorted(set(parts) - {hole.path for hole in holes})

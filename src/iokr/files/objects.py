@@ -204,7 +204,7 @@ class Unpacker:
         parts = column["parts"]
         counts = np.bincount(kinds, minlength=len(parts))
         if len(counts) > len(parts):
-            raise ValueError("a column has objects of no kind")
+            raise ValueError("a column has objects of an unknown kind")
         values = np.empty(len(kinds), dtype=object)
         for number, (part, count) in enumerate(zip(parts, counts.tolist(), strict=True)):
             items = self._items(part, count)
@@ -293,7 +293,7 @@ class Unpacker:
             graph.add_nodes_from((node, next(data)) for node in some)
             for (u, v), key, link in edges[a:b]:
                 if not (0 <= u < len(some) and 0 <= v < len(some)):
-                    raise ValueError("an edge leads to no node")
+                    raise ValueError("an edge refers to a node that does not exist")
                 ends = (some[u], some[v], key) if graph.is_multigraph() else (some[u], some[v])
                 graph.add_edge(*ends)
                 graph.edges[ends].update(link)

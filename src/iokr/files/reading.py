@@ -88,7 +88,7 @@ class Reader:
         if number in self._made:
             return self._made[number]
         if number in self._begun:
-            raise ValueError(f"object {number} holds itself")
+            raise ValueError(f"object {number} contains itself")
         entry = self._objects[number]
         self._begun.add(number)
         fields = {f: self.value(node) for f, node in entry["fields"].items()}
@@ -142,4 +142,4 @@ def _special(entry: Mapping[str, Any], fields: dict[str, Any]) -> Any:
         bits = getattr(np.random, entry["random"])(0)
         bits.state = fields["state"]
         return np.random.Generator(bits)
-    raise ValueError("an object is of no kind")
+    raise ValueError("an object is of an unknown kind")

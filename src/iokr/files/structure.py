@@ -167,8 +167,8 @@ class Writer:
             return same_class[0]
         cls = type(value)
         raise TypeError(
-            f"`{path}` is an object of {cls.__module__}.{cls.__qualname__}, which a file cannot hold as data, and no "
-            "parameter of the model that could be left out."
+            f"`{path}` is an object of {cls.__module__}.{cls.__qualname__}, which a file cannot hold as data. It "
+            "cannot be left out, as it is not a parameter of the model."
         )
 
 
@@ -232,7 +232,7 @@ def _named(value: Any, path: str) -> tuple[str, str, str]:
         found = getattr(found, part, None)
     if found is not named:
         raise TypeError(
-            f"`{path}` is {value!r:.80}, which has no name in its module, so that a file cannot say what belongs "
-            "there; define it at the top of a module."
+            f"`{path}` is {value!r:.80}, which has no name in its module, so a file cannot refer to it; define it at "
+            "the top level of a module."
         )
     return kind, module, name
