@@ -116,8 +116,6 @@ def test_files_it_links_to_exist(link):
     assert (README.parent / link).exists()
 
 
-@pytest.mark.parametrize(
-    "name", sorted(set(re.findall(r"`([A-Z]\w+)`", TEXT.split("## Contents")[1])) - {"IOKR_DATA"})
-)
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`([A-Z]\w+)`", TEXT.split("## Contents")[1])) - {"IOKR_DATA"}))
 def test_estimators_it_names_exist(name):
     assert hasattr(import_module("iokr"), name)

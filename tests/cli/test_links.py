@@ -328,7 +328,7 @@ def test_inputs_that_say_nothing_are_refused(folder):
     names = [f"n{i}" for i in range(60)]
     (folder / "nodes.tsv").write_text("id\tx\ty\n" + "".join(f"{name}\t1\t2\n" for name in names))
     result = invoke("predict", *FILES, "-q")
-    assert result.exit_code == 1 and "every feature has one value for all 60 nodes" in result.stderr
+    assert result.exit_code == 1 and "every feature is constant over all 60 nodes" in result.stderr
     np.savez(folder / "K.npz", ids=names, K=np.zeros((60, 60)))
     result = invoke("predict", "-k", "K.npz", "-e", "edges.csv", "-q")
     assert result.exit_code == 1 and "every entry of the kernel is 0" in result.stderr

@@ -185,13 +185,13 @@ class TestFunctions:
         "kernel", [FromFunction(lambda x, z: 1.0), BlockKernel(lambda X, Z: None)], ids=["one pair", "blocks"]
     )
     def test_a_function_without_a_name_is_refused(self, kernel, tmp_path):
-        with pytest.raises(TypeError, match=r"`f` is <function .*lambda.*top of a module"):
+        with pytest.raises(TypeError, match=r"`f` is <function .*lambda.*top level of a module"):
             iokr.save(kernel, tmp_path / "m")
         assert list(tmp_path.iterdir()) == []
 
     def test_a_list_of_kernels_with_transformers(self, tmp_path):
         model = iokr.IOKRCV([Features(StandardScaler()), Linear()]).fit(vectors(), vectors(seed=3))
-        with pytest.warns(UserWarning, match="kernel__0__transformer.*the fitted one"):
+        with pytest.warns(UserWarning, match="kernel__0__transformer.*the fitted object"):
             iokr.save(model, tmp_path / "m")
         scaler = StandardScaler().fit(vectors())
         again = iokr.load(tmp_path / "m", parts={"kernel__0__transformer": scaler})
@@ -227,7 +227,7 @@ def test_texts_ids_and_graphs_are_never_in_the_header(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("provenance", "words"), [({"x": object()}, "texts and numbers"), ({"x": "a" * (1 << 20)}, "a few lines")]
+    ("provenance", "words"), [({"x": object()}, "texts and numbers"), ({"x": "a" * (1 << 20)}, "must be short")]
 )
 def test_provenance_is_a_few_words(provenance, words, tmp_path):
     with pytest.raises((TypeError, ValueError), match=words):

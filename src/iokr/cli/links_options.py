@@ -143,7 +143,8 @@ def fitting(
         Literal["auto", "iokr", "pairs", "stack"],
         typer.Option(
             "--method",
-            help="iokr: LinkPredictor; pairs: PairLinkPredictor; stack: LinkStack of both; auto: the best of these.",
+            help="iokr: LinkPredictor; pairs: PairLinkPredictor; stack: LinkStack of both; "
+            "auto: the best of these in folds of nodes.",
         ),
     ] = "auto",
     alphas: Annotated[

@@ -56,7 +56,7 @@ def train(
     ] = 5,
     group: Annotated[
         Literal["inchikey14", "scaffold", "similarity"],
-        typer.Option("--group", help="What is held out together: equal molecules, scaffolds, or similar molecules."),
+        typer.Option("--group", help="Unit of a fold: a molecule, a scaffold, or a group of similar molecules."),
     ] = "inchikey14",
     calibration: Annotated[
         Literal["folds", "split"],

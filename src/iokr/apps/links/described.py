@@ -22,7 +22,7 @@ def describe(network: LinkData, settings: Settings, methods: Sequence[str]) -> s
     """The model in a sentence; two methods are a stack."""
     inputs = _inputs(network, settings)
     if network.across:
-        return f"Ridge regression on all pairs across (`BipartitePredictor`); {inputs}."
+        return f"Ridge regression on all pairs of the two kinds (`BipartitePredictor`); {inputs}."
     if len(methods) > 1:
         return (
             "Weighted sum (`LinkStack`) of ridge regression on all pairs (`PairLinkPredictor`) and input output kernel "

@@ -187,7 +187,9 @@ def training_set(network: LinkData, settings: Settings) -> tuple[TrainingSet, In
     inputs = inputs_of(nodes, settings, network.labeled)
     if nodes.X is not None and not np.ptp(nodes.X, axis=0).any():
         names = " and ".join(str(path) for path in network.files[: len(nodes.views)]) or "`nodes`"
-        raise ValueError(f"{names}: every feature has one value for all {len(nodes.ids)} nodes: nothing to learn from.")
+        raise ValueError(
+            f"{names}: every feature is constant over all {len(nodes.ids)} nodes; give features that vary."
+        )
     known = network.links / network.links.data.max()  # so that their sum does not overflow
     return TrainingSet(inputs.X, known / known.data.mean(), network.labeled), inputs
 

@@ -276,8 +276,8 @@ def _live_parts(result: LinkResult, table: LiveTable) -> tuple[Text, LiveNetwork
         drawn,
         nodes.across,
     )
-    row = "a row for its evidence, " if any(table.details) else ""
-    click = f"Click {row}a name for its place in the network."
+    row = "a row to see its evidence, and " if any(table.details) else ""
+    click = f"Click {row}a name to find the node in the network."
     return Text("The network", (words,)), network, Text("Predicted links", (click,)), table
 
 
@@ -312,9 +312,9 @@ def _precision_parts(rows: pd.DataFrame) -> tuple[Text | Table | Figure, ...]:
             axes.set_xscale("log")
 
     words = (
-        "The fraction of links to expect among the first pairs, estimated on pairs with a held-out node. Caveat: pairs "
-        "of two labelled nodes were training examples of absent links, so for them the value is a similarity to links, "
-        "not how often such a pair is a link."
+        "Expected fraction of links among the first pairs, estimated on pairs with a held-out node. Caveat: pairs of "
+        "two labelled nodes were training examples of absent links. For them the value measures the similarity to "
+        "links, and is not the fraction of such pairs that are links."
     )
     return (
         Text("Expected precision", (words,)),

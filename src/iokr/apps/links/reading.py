@@ -51,14 +51,14 @@ def read(
     Parameters
     ----------
     nodes : path, DataFrame or array, or a list of them
-        Features of the nodes, the id in the first column (of a frame, in an index of names). Several tables are views
-        of the same nodes.
+        Features of the nodes, with ids in the first column (for a frame, in an index of names). Several tables are
+        views of the same nodes.
     edges : path, DataFrame, NetworkX graph, array of pairs, or adjacency matrix
-        Known links: source, target, perhaps weight.
+        Known links: source, target, and optionally weight.
     partners : like `nodes`, optional
-        Nodes of another kind: only pairs across the kinds are scored.
+        Features of nodes of a second kind; only pairs of one node of each kind are scored.
     bipartite : bool, default=False
-        Two kinds of nodes in one table; the column of `edges` says which nodes are of which kind.
+        Two kinds of nodes in one table; the column of `edges` determines their kind.
     kernels : like `nodes`, optional
         Kernel matrices with ids, in place of features.
     ids : path or sequence of str, optional
@@ -67,10 +67,10 @@ def read(
         Nodes between which all links are known, so that an absent link counts as a true negative: those in the edge
         list, all, or a list.
     missing : {"reject", "mean", "zero"}, default="reject"
-        Nodes with missing features: leave out, or fill in.
+        Nodes with missing features: reject them, or impute the column mean or zero.
     columns, id_column, one_hot, transpose, decimal :
-        Which columns are features (* and ? match any letters), the column of the ids, columns of categories, whether
-        rows are features, and what precedes decimals ("auto", "point", "comma").
+        Feature columns (* and ? match any characters), the column of the ids, categorical columns to be one-hot
+        encoded, whether rows are features, and the decimal separator ("auto", "point", "comma").
     source, target, weight : str, optional
         Columns of `edges`; `weight="none"` ignores weights.
 

@@ -22,7 +22,7 @@ NEIGHBORS = 10
 
 
 class FitOptions(TypedDict, total=False):
-    """How links are learned: what `iokr.apps.links.fit` takes by name, and `predict` and `cross_validate`, too.
+    """Options of the models: arguments of `iokr.apps.links.fit`, and of `predict` and `cross_validate`.
 
     Attributes
     ----------
@@ -31,19 +31,19 @@ class FitOptions(TypedDict, total=False):
     scale : bool, default=True
         Scale every feature to mean 0 and variance 1.
     input_kernel : {"gaussian", "linear", "cosine", "tanimoto"}, default="gaussian"
-        The kernel on the features of the nodes. The bandwidth of the Gaussian kernel is chosen.
+        The kernel on the features of the nodes. The bandwidth of the Gaussian kernel is selected automatically.
     combine : {"mean", "alignf", "align"}, default="mean"
-        How the kernels of several views become one: their mean, or weighted by alignment with the known links.
+        Weights of the kernels of several views: equal, or by alignment with the known links.
     beta : float, default=1.0
-        Diffusion time on the known links; larger reaches further.
+        Diffusion time on the known links; a larger value has a longer range.
     unlabeled : bool, default=False
-        Semi-supervised: nodes that are not labelled enter the penalty.
+        Semi-supervised: the features of unlabelled nodes enter the manifold penalty.
     scoring : {"roc_auc", "average_precision", "both"}, default="roc_auc"
-        What parameters and models are chosen by.
+        Metric by which parameters and models are selected.
     alphas : sequence of float, optional
-        Values of the regularisation to choose from.
+        Regularisation parameters to select from.
     search_all : bool, default=False
-        Choose parameters on all labelled nodes, however many there are, not on a sample.
+        Select parameters on all labelled nodes, not on a sample of 2000.
 
     Examples
     --------

@@ -206,8 +206,8 @@ def read_library(
     n_molecules = len({molecule.identity for molecule in molecules})
     if n_molecules < 2 * max(folds, 1):
         raise ValueError(
-            f"The library has {n_molecules} molecules with a usable spectrum; at least two molecules for each fold are "
-            f"needed, {2 * max(folds, 1)}."
+            f"The library has {n_molecules} molecules with a usable spectrum, but it needs at least two molecules "
+            f"for each fold, {2 * max(folds, 1)}."
         )
     bits = structures.fingerprints.transform([molecule.smiles for molecule in molecules])
     blocks = files.spectra
@@ -235,7 +235,7 @@ def _read_unlabeled(unlabeled: Any, library: SpectraFiles) -> SpectraFiles:
         raise ValueError(f"`unlabeled`: no usable spectrum among {found.n_read}.")
     if found.ion_mode and library.ion_mode and found.ion_mode != library.ion_mode:
         raise ValueError(
-            f"`unlabeled`: spectra of {found.ion_mode} ion mode, and the library is of {library.ion_mode}."
+            f"`unlabeled` has spectra of {found.ion_mode} ion mode, but the library has {library.ion_mode} ion mode."
         )
     return found
 

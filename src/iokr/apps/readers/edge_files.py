@@ -81,14 +81,12 @@ def read_edges(
     """
     if (source is None) != (target is None):
         raise ValueError(f"{path}: give both `source` and `target`, or neither.")
-    if not isinstance(path, Cells) and str(path) != STDIN:
-        file, _ = split_name(path)
-        check_file(file)
-        suffix = format_of(file)
+    graph = _graph_file(path)
+    if graph is not None:
+        suffix = format_of(graph)
         if suffix in GRAPHS and source:
-            raise ValueError(f"{file}: `source` and `target` select columns of tables; {suffix} files have none.")
-        if suffix in GRAPHS or (is_text(file) and _has_attributes(file)):
-            return _read_graph(file, weight, known)
+            raise ValueError(f"{graph}: `source` and `target` select columns of tables; {suffix} files have none.")
+        return _read_graph(graph, weight, known)
     cells = cells_of_file(path, 2, 2)
     header = _header(cells)
     # a first row of two node ids is a link, even where the words are those of a header
@@ -96,17 +94,14 @@ def read_edges(
     names = frozenset() if is_link else _NAMES_OF_ENDS
     weights = () if weight in (None, _UNWEIGHTED) else (str(weight),)
     layout = Layout(decimal=decimal, min_columns=2)
-    found: tuple[str, ...] = ()
-    if source and target:
-        layout = replace(layout, id=(source, target), columns=weights)
-    elif weight:
-        layout = replace(layout, id=("1", "2"), columns=weights)
-    else:
-        found = _columns_by_name(cells, header, names)
-        if found:
-            layout = replace(layout, id=found[:2], columns=found[2:], header=True)
-        elif len(header) > _MAX_COLUMNS:
-            raise _too_wide(cells.name, len(header), header)
+    is_selected = bool(source or weight)
+    found = () if is_selected else _columns_by_name(cells, header, names)
+    if is_selected:
+        layout = replace(layout, id=(source or "1", target or "2"), columns=weights)
+    elif found:
+        layout = replace(layout, id=found[:2], columns=found[2:], header=True)
+    elif len(header) > _MAX_COLUMNS:
+        raise _too_wide(cells.name, len(header), header)
     table = table_of_cells(cells, 2, names, layout)
     if table.values.shape[1] > 1:
         raise _too_wide(table.name, 2 + table.values.shape[1], header)
@@ -117,6 +112,16 @@ def read_edges(
     if found or (weight and not source):
         notes = (*notes, f"{table.name}: read the columns {', '.join((*table.head, *table.columns))}")
     return replace(table, notes=notes)
+
+
+def _graph_file(path: Path | str | Cells) -> Path | None:
+    """The file if it is a graph, or an edge list with attributes, rather than a table."""
+    if isinstance(path, Cells) or str(path) == STDIN:
+        return None
+    file, _ = split_name(path)
+    check_file(file)
+    is_graph = format_of(file) in GRAPHS or (is_text(file) and _has_attributes(file))
+    return file if is_graph else None
 
 
 def _header(cells: Cells) -> list[str]:

@@ -233,7 +233,8 @@ def links_between(
     rejections = []
     for i, (source, target) in enumerate(ends.tolist()):
         pair = (source, target) if source < target else (target, source)
-        reason = detail = ""
+        unknown = [end for end in (source, target) if end not in at]
+        detail = ""
         action = "left out"
         if not source or not target:
             reason = "no id"
@@ -242,16 +243,15 @@ def links_between(
         elif first_rows.setdefault(pair, i) != i:
             reason, detail = _duplicate(table, ends, weights, first_rows[pair], i)
             action = "counted once"
-        elif source not in at or target not in at:
-            unknown = [end for end in (source, target) if end not in at]
-            if i == 0 and len(unknown) == 2 and _is_header(table, at, left_out):
-                reason = "names no node"
-                action = "taken for a header"
-            else:
-                reason = "a node that was left out" if left_out.issuperset(unknown) else "unknown node"
-                detail = ", ".join(unknown)
-                known = [similar[alike(end)] for end in unknown if alike(end) in similar]
-                detail += f"; {', '.join(known)} is a node" if known else ""
+        elif i == 0 and len(unknown) == 2 and _is_header(table, at, left_out):
+            reason = "names no node"
+            action = "taken for a header"
+        elif unknown:
+            reason = "a node that was left out" if left_out.issuperset(unknown) else "unknown node"
+            detail = ", ".join(unknown)
+            known = [similar[alike(end)] for end in unknown if alike(end) in similar]
+            if known:
+                detail += f"; {', '.join(known)} is a node"
         elif n_rows is not None and (at[source] < n_rows) == (at[target] < n_rows):
             reason = "two nodes of one kind"
         elif weights[i] == 0:
@@ -261,8 +261,8 @@ def links_between(
             a = at[source]
             b = at[target]
             links[min(a, b), max(a, b)] = float(weights[i]), i
-        if reason:
-            rejections.append(rejected(table, i, "edge", source, target, reason, action, detail))
+            continue
+        rejections.append(rejected(table, i, "edge", source, target, reason, action, detail))
     return links, rejections
 
 
