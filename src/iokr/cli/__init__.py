@@ -19,7 +19,7 @@ __getattr__, __dir__ = lazy_names(__name__)
 
 
 def main() -> None:
-    """Run the command line; exit code 0 when done, 1 for bad input, 2 for wrong usage, 130 and 143 at a signal."""
+    """Run the command line; exit code 0 if done, 1 for bad input, 2 for wrong usage, 130 and 143 after signals."""
     end_at_signals()
     from iokr.cli.commands import app
 

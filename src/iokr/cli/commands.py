@@ -81,6 +81,6 @@ def iokr(
         False, "--version", help="Print the version and exit.", callback=show_version, is_eager=True
     ),
 ) -> None:
-    """Input output kernel regression: predict vectors, labels, links, or any other objects."""
+    """Structured prediction with kernels (input output kernel regression)."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())

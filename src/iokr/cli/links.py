@@ -134,7 +134,7 @@ def predict(
     ] = None,
     search_all: SearchAll = False,
     threads: Threads = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="Number of predicted links.")] = 1000,
+    top: Annotated[int, typer.Option("--top", min=1, help="Number of pairs to list.")] = 1000,
     partners_of: Annotated[
         list[str] | None, typer.Option("--for", metavar="ID", help="Only partners of this node; repeatable.")
     ] = None,
@@ -154,8 +154,8 @@ def predict(
 ) -> None:
     """Rank the pairs of nodes that are not known to be linked.
 
-    With --model nothing is fitted: pairs of the model's nodes are ranked or, with --nodes, pairs with a new node. Its
-    features are scaled and checked as at training.
+    With --model nothing is fitted: pairs of the model's nodes are ranked or, with --nodes, pairs with a new node.
+    Features of new nodes are checked, imputed and scaled as at training.
 
     The folder contains edges.tsv, the known and predicted network as network.graphml and network.cyjs (Cytoscape),
     rejected.tsv (rejected and modified rows of the files), the tables, metrics.json, run.json and report.html.

@@ -62,7 +62,8 @@ def reading(
     bipartite: Annotated[
         bool,
         typer.Option(
-            "--bipartite", help="Two kinds of nodes in one table; the column of --edges determines their kind."
+            "--bipartite",
+            help="Two kinds of nodes in one table; the column of --edges in which a node occurs determines its kind.",
         ),
     ] = False,
     ids: Annotated[
@@ -126,7 +127,8 @@ def fitting(
     combine: Annotated[
         Literal["mean", "alignf", "align"],
         typer.Option(
-            "--combine", help="Weights of the kernels of several views: equal, or by alignment with the links."
+            "--combine",
+            help="Weights of several views: equal (mean), or by alignment of their kernels with the links.",
         ),
     ] = "mean",
     beta: Annotated[

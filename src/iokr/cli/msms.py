@@ -60,7 +60,7 @@ def train(
     ] = "inchikey14",
     calibration: Annotated[
         Literal["folds", "split"],
-        typer.Option("--calibration", help="By out-of-fold scores, or on a held-out fifth of the molecules (split)."),
+        typer.Option("--calibration", help="On out-of-fold scores, or on a held-out fifth of the molecules (split)."),
     ] = "folds",
     store_factor: Annotated[
         bool,
@@ -75,7 +75,7 @@ def train(
     """Train a model on spectra with known structures.
 
     With candidates the model is calibrated for probabilities and prediction sets. An interrupted run resumes from its
-    finished folds. Records that were left out or changed are listed in a file next to the model, MODEL.rejected.tsv.
+    finished folds. Rejected and modified records are listed in a file next to the model, MODEL.rejected.tsv.
     """
     rejected = output.with_name(f"{output.name.removesuffix('.safetensors')}.rejected.tsv")
 
@@ -252,8 +252,8 @@ def demo(
 ) -> None:
     """Train, identify and evaluate on simulated spectra.
 
-    The spectra are simulated for small molecules, in positive ion mode with the adduct [M+H]+: a peak for each fragment
-    of a broken bond. Your files may have negative mode and other adducts; each ion mode needs its own model.
+    The spectra are simulated for small molecules, in positive ion mode with the adduct [M+H]+: breaking a bond gives a
+    peak for each fragment. Real files may have negative mode and other adducts; each ion mode needs its own model.
     """
     if output.exists() and any(output.iterdir()) and not force:
         raise FileExistsError(f"{output} is not empty; use --force to overwrite it, or give another folder with -o.")

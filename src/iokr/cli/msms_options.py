@@ -35,10 +35,12 @@ Own = Annotated[
     Literal["leave-out", "count", "exclude"],
     typer.Option(
         "--own-spectra",
-        help="Candidates in the library: leave their spectra out of the score, count them, or exclude the candidates.",
+        help="Candidates in the library: leave their spectra out of their score, count them, or exclude the molecules.",
     ),
 ]
-Delta = Annotated[float, typer.Option("--delta", min=0.001, max=0.999, help="Prediction sets have coverage 1 − delta.")]
+Delta = Annotated[
+    float, typer.Option("--delta", min=0.001, max=0.999, help="Nominal coverage of prediction sets: 1 − delta.")
+]
 FormatOption = Annotated[
     Literal["tsv", "csv", "json", "parquet"] | None,
     typer.Option("--format", help="Format of the tables; default: aligned text, and TSV files."),
@@ -82,7 +84,7 @@ def matching(
     ] = "formula",
     ppm: Annotated[float, typer.Option("--ppm", min=0.0, help="Mass window of --match mass, in ppm.")] = 10.0,
     adduct: Annotated[
-        str | None, typer.Option("--adduct", help="Adduct of spectra without one, such as '[M+H]+'; for --match mass.")
+        str | None, typer.Option("--adduct", help="Adduct for spectra without one, such as '[M+H]+'; for --match mass.")
     ] = None,
 ) -> None:
     """Options that determine the candidates of each spectrum."""
@@ -90,7 +92,7 @@ def matching(
 
 def learning(
     fingerprints: Annotated[
-        str, typer.Option("--fingerprints", help="Any of maccs, morgan2, morgan3, rdkit6, atompair; comma-separated.")
+        str, typer.Option("--fingerprints", help="Comma-separated: maccs, morgan2, morgan3, rdkit6, atompair.")
     ] = "maccs,morgan2,rdkit6",
     kernels: Annotated[
         Literal["peaks,losses", "peaks", "losses", "six"],
@@ -101,14 +103,17 @@ def learning(
     ] = "peaks,losses",
     combine: Annotated[
         Literal["mean", "alignf", "align"],
-        typer.Option("--combine", help="Weights of the kernels: equal, or by alignment with the molecules."),
+        typer.Option("--combine", help="Weights of the kernels: equal (mean), or by alignment with the molecules."),
     ] = "mean",
     method: Annotated[
         Literal["reverse", "forward", "fusion"],
-        typer.Option("--model", help="Model from molecules to spectra (reverse), the opposite (forward), or both."),
+        typer.Option(
+            "--model",
+            help="Model from molecules to spectra (reverse), from spectra to molecules (forward), or both (fusion).",
+        ),
     ] = "reverse",
     kernel_ppm: Annotated[
-        float, typer.Option("--kernel-ppm", min=0.0, help="Peak width in the kernels, in ppm.")
+        float, typer.Option("--kernel-ppm", min=0.0, help="Standard deviation of m/z in the kernels, in ppm.")
     ] = 5.0,
     folds_from: Annotated[
         str | None,

@@ -17,7 +17,7 @@ def show(
 ) -> None:
     """Describe a model file.
 
-    Only the header is read, with --verify the whole file. For a damaged file the exit code is 1.
+    Only the header is read, or with --verify the whole file. The exit code is 1 if the file is damaged.
     """
     from iokr.files import describe
     from iokr.files import verify as verify_hashes
