@@ -235,3 +235,12 @@ def test_networks_that_are_fitted_side_by_side():
         thread.join()
     for answer in found:
         np.testing.assert_array_equal(answer, expected)
+
+
+def test_predictions_of_a_network_leave_the_random_state_of_torch():
+    """Layers draw weights when they are made, also where these are then replaced by the learned ones."""
+    torch = pytest.importorskip("torch")
+    model = NeuralRegressor(hidden=(4,), epochs=2, random_state=0).fit(X, Y)
+    before = torch.random.get_rng_state()
+    model.predict(NEW)
+    assert torch.equal(torch.random.get_rng_state(), before)

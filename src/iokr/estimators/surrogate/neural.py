@@ -238,17 +238,14 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
         return self._scaled(rows, _INPUTS, "X"), self._scaled(targets, _OUTPUTS, "y")
 
     def _build(self, seed: int, X: Any) -> Any:
-        """A new network with seeded weights, on its device; the random state of the caller is not changed."""
+        """A new network with seeded weights, on its device, whose outputs have the right width."""
         torch = _torch()
         self._place = self._device_for(X)
         try:
             torch.empty(0, device=self._place)
         except (RuntimeError, AssertionError) as error:
             raise ValueError(f"`device` {self._place!r} is not available: {str(error).splitlines()[0]}") from error
-        with _SEEDING, torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            net = self._new_network(torch.nn)
-        net = net.to(self._place)
+        net = self._seeded_network(seed)
         with torch.no_grad():
             try:
                 shape = tuple(net(torch.zeros((2, self.n_features_in_), device=self._place)).shape)
@@ -264,6 +261,14 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
             return str(self.device)
         home = home_of(X) if is_array(X) else None  # library and device
         return home[1] if home is not None and home[1].startswith(_ACCELERATORS) else "cpu"
+
+    def _seeded_network(self, seed: int) -> Any:
+        """A network with seeded weights, on its device; the random state of torch stays as it was."""
+        torch = _torch()
+        with _SEEDING, torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            net = self._new_network(torch.nn)
+        return net.to(self._place)
 
     def _new_network(self, nn: Any) -> Any:
         """The module given, or made by the function given, or the network with `hidden` layers."""
@@ -334,7 +339,7 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
     def _restored(self) -> Any:
         """The network with the weights that it has learned."""
         torch = _torch()
-        net = self._new_network(torch.nn).to(self._place)
+        net = self._seeded_network(0)  # layers draw weights when they are made; these are then replaced
         net.load_state_dict({name: torch.tensor(value) for name, value in self.state_.items()})
         return net
 
