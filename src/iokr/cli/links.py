@@ -101,7 +101,7 @@ def train(
     """Fit a model to a network and save it to a file.
 
     Models are compared as by `iokr links predict`, and the best one is saved. `iokr links predict --model FILE` ranks
-    pairs of its nodes or, with `--nodes new.tsv`, pairs with new nodes. `iokr show FILE` describes the model.
+    pairs of its nodes or, with `--nodes new.tsv`, pairs with a new node. `iokr show FILE` describes the model.
     """
     check_usage(context)
 
@@ -134,7 +134,7 @@ def predict(
     ] = None,
     search_all: SearchAll = False,
     threads: Threads = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="Number of pairs to list.")] = 1000,
+    top: Annotated[int, typer.Option("--top", min=1, help="Maximum number of pairs to list.")] = 1000,
     partners_of: Annotated[
         list[str] | None, typer.Option("--for", metavar="ID", help="Only partners of this node; repeatable.")
     ] = None,
@@ -154,8 +154,8 @@ def predict(
 ) -> None:
     """Rank the pairs of nodes that are not known to be linked.
 
-    With --model nothing is fitted: pairs of the model's nodes are ranked or, with --nodes, pairs with a new node.
-    Features of new nodes are checked, imputed and scaled as at training.
+    With --model no model is fitted: pairs of nodes of the saved model are ranked or, with --nodes, pairs with a new
+    node. Features of new nodes are checked, imputed and scaled as at training.
 
     The folder contains edges.tsv, the known and predicted network as network.graphml and network.cyjs (Cytoscape),
     rejected.tsv (rejected and modified rows of the files), the tables, metrics.json, run.json and report.html.

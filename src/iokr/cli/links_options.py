@@ -48,7 +48,7 @@ def reading(
             "-i",
             "--nodes",
             metavar="FILE",
-            help="Features of nodes; the first column is the id. Repeat it for several views of the nodes.",
+            help="Table of features of the nodes; the first column is the id. Repeat for several views of the nodes.",
         ),
     ] = None,
     partners: Annotated[
@@ -132,7 +132,7 @@ def fitting(
         ),
     ] = "mean",
     beta: Annotated[
-        float, typer.Option("--beta", help="Diffusion time on the known links; a larger value has a longer range.")
+        float, typer.Option("--beta", help="Diffusion time on the known links; a larger value gives a longer range.")
     ] = 1.0,
     unlabeled: Annotated[
         bool, typer.Option("--unlabeled", help="Semi-supervised: use the features of unlabelled nodes.")
@@ -146,7 +146,7 @@ def fitting(
         typer.Option(
             "--method",
             help="iokr: LinkPredictor; pairs: PairLinkPredictor; stack: LinkStack of both; "
-            "auto: the best of these in folds of nodes.",
+            "auto: the best of these by cross-validation over nodes.",
         ),
     ] = "auto",
     alphas: Annotated[

@@ -60,11 +60,15 @@ def train(
     ] = "inchikey14",
     calibration: Annotated[
         Literal["folds", "split"],
-        typer.Option("--calibration", help="On out-of-fold scores, or on a held-out fifth of the molecules (split)."),
+        typer.Option(
+            "--calibration", help="Calibrate on out-of-fold scores, or on a held-out fifth of the molecules (split)."
+        ),
     ] = "folds",
     store_factor: Annotated[
         bool,
-        typer.Option("--store-factor", help="Store the fitted matrices, 16 n² bytes: no fit when the model is loaded."),
+        typer.Option(
+            "--store-factor", help="Store the fitted matrices, 16 n² bytes for n spectra; loading then needs no fit."
+        ),
     ] = False,
     output: ModelFile = Path("model.safetensors"),
     force: ForceModel = False,
@@ -123,7 +127,7 @@ def identify(
     context: typer.Context,
     spectra: Inputs,
     model: Annotated[Path, typer.Option("-m", "--model", metavar="FILE", help="Model file of `iokr msms train`.")],
-    top: Annotated[int, typer.Option("--top", min=1, help="Number of candidates listed for each spectrum.")] = 20,
+    top: Annotated[int, typer.Option("--top", min=1, help="Maximum number of candidates per spectrum.")] = 20,
     delta: Delta = 0.1,
     own: Own = "leave-out",
     write_fingerprints: Annotated[

@@ -35,7 +35,8 @@ Own = Annotated[
     Literal["leave-out", "count", "exclude"],
     typer.Option(
         "--own-spectra",
-        help="Candidates in the library: leave their spectra out of their score, count them, or exclude the molecules.",
+        help="Candidates in the training set: leave their spectra out of the score, count them in it, or exclude the "
+        "candidate.",
     ),
 ]
 Delta = Annotated[
