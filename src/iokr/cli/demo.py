@@ -16,7 +16,7 @@ def demo(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Reconstruct a network from the links among a tenth of its nodes.
+    """Reconstruct a network from links among a tenth of its nodes.
 
     The network is simulated, with 700 nodes in communities. The command prints the accuracy of the ranking of the other
     links, compared with the similarity of features and with a baseline, and writes a page with the true and the
