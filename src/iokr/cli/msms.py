@@ -210,8 +210,9 @@ def evaluate(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Estimate the accuracy by cross-validation over molecules, and compare it with library search.
+    """Estimate the accuracy by cross-validation over molecules.
 
+    The accuracy is compared with that of library search and other baselines, unless --no-baselines is given.
     --group scaffold and --group similarity also evaluate with folds over larger groups. With --results and --truth, the
     table of an earlier `identify` is evaluated.
     """
