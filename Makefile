@@ -25,11 +25,11 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 MPLBACKEND=
 help:
 	@echo 'make demo      reconstruct a network from a tenth of its nodes; writes iokr-demo/report.html'
 	@echo 'make test      the test suite with a part of the sweeps over inputs; SWEEP=all for all of them'
-	@echo 'make attack    odd inputs against every public callable, 3000 cases: tests/attack; PART=2/6 for another part'
+	@echo 'make attack    unusual inputs for every public callable, 3000 cases: tests/attack; PART=2/6 for another part'
 	@echo 'make slow      the tests marked slow'
 	@echo 'make kills     kill commands 200 times, at any moment: results stay whole (tools/kills.py)'
 	@echo 'make layers    imports go downwards only, and the package is quick to import'
-	@echo 'make house     layers, import cycles, private names of other rooms; prints what is hard to read'
+	@echo 'make house     layers, import cycles, private names used in other packages; prints files that are hard to read'
 	@echo 'make numeric   the numeric suites under other BLAS kernels, threads and Pythons; CORES=Haswell for one kernel'
 	@echo 'make doctest   the examples in the docstrings'
 	@echo 'make lint      ruff: rules and format'

@@ -49,8 +49,8 @@ def cross_validate_links(
     cv : int or splitter, default=5
         An integer is `NodeKFold(cv)`.
     labeled : integers, or mask of shape (N,), default=None
-        The nodes whose mutual links are all known, of which the folds are made; None is all. The others lend their
-        features to models that use unlabelled nodes, and are not scored.
+        The nodes whose mutual links are all known, of which the folds are made; None is all. The features
+        of the others are used by semi-supervised models; their links are not evaluated.
     settings : tuple of str
         Which of "known-known", "known-new", "new-new"; without the first, one fit less per fold.
 

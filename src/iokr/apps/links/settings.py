@@ -27,7 +27,7 @@ class FitOptions(TypedDict, total=False):
     Attributes
     ----------
     method : {"auto", "iokr", "pairs", "stack"}, default="auto"
-        `LinkPredictor`, `PairLinkPredictor`, a weighted sum of both (`LinkStack`), or the best in folds of nodes.
+        `LinkPredictor`, `PairLinkPredictor`, a weighted sum of both (`LinkStack`), or the best by cross-validation over nodes.
     scale : bool, default=True
         Scale every feature to mean 0 and variance 1.
     input_kernel : {"gaussian", "linear", "cosine", "tanimoto"}, default="gaussian"
@@ -35,7 +35,7 @@ class FitOptions(TypedDict, total=False):
     combine : {"mean", "alignf", "align"}, default="mean"
         Weights of the kernels of several views: equal, or by alignment with the known links.
     beta : float, default=1.0
-        Diffusion time on the known links; a larger value has a longer range.
+        Diffusion time on the known links; a larger value gives a longer range.
     unlabeled : bool, default=False
         Semi-supervised: the features of unlabelled nodes enter the manifold penalty.
     scoring : {"roc_auc", "average_precision", "both"}, default="roc_auc"

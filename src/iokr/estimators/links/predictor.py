@@ -111,7 +111,7 @@ class LinkPredictor(LinkRegression):
         `Aligned([...])`.
     output_kernel : Kernel, default=None
         On labelled nodes; None is `Normalized(Diffusion(1.0))`. Node kernels without a graph get that of the known
-        links; one that brings its own graph, and `Precomputed(matrix)`, has a row for every node of X.
+        links; a kernel with a graph of its own, and `Precomputed(matrix)`, must have a row for every node of X.
     loss : Loss, default=None
         None is `Square()`; `MaxMargin()` asks for unit diagonal of the output kernel.
     alpha, manifold, solver :
