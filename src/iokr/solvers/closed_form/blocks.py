@@ -22,8 +22,7 @@ def flatten(problem: Problem) -> Problem:
     d = problem.gram.size // problem.gram.shape[0]
     weight = None if problem.weight is None else np.repeat(problem.weight, d)
     if problem.mask is not None:
-        observed = np.asarray(problem.mask).astype(float).ravel()
-        weight = observed if weight is None else weight * observed
+        weight = np.repeat(problem.row_weight, d) * np.asarray(problem.mask).astype(float).ravel()
     penalty = None if problem.penalty is None else kronecker(problem.penalty, eye_like(d, problem.penalty))
     Psi = array_namespace(problem.like).reshape(problem.targets, (-1, 1))
     return replace(problem, gram=problem.gram.flat, Psi=Psi, penalty=penalty, weight=weight, mask=None)

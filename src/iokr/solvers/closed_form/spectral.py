@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
+from functools import cached_property
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, eigh, matmul, take_rows
+from iokr._array import Array, array_namespace, asarray_like, blocks, eigh, matmul, take_rows, to_numpy
 from iokr.gram.operators import Oblique, as_array
 from iokr.problem import Problem
 from iokr.solvers.base import take_columns, warn_small_alpha
@@ -33,7 +34,8 @@ class SpectralPath(PointsPath):
         self.points = points
         omega, self.V = points.eigenpairs() if eigenpairs is None else eigenpairs
         xp = array_namespace(omega)
-        smallest, largest = float(xp.min(omega)), float(xp.max(omega))
+        smallest = float(xp.min(omega))
+        largest = float(xp.max(omega))
         if smallest < -1e-8 * largest:
             raise ValueError(
                 f"The Gram matrix of the inputs has eigenvalues from {smallest:.3g} to {largest:.3g}, so `kernel` "
@@ -41,13 +43,14 @@ class SpectralPath(PointsPath):
             )
         self.omega = xp.clip(omega, min=0.0)
         self._top = points.largest(largest)  # s_max(K), or a lower bound of it
-        self._kept: tuple[Array, Array] | None = None  # targets, and their projection
+        self._projected: tuple[Array, Array] | None = None  # Ψ, and `project(Psi)`
 
     def with_operator(self, problem: Problem) -> SpectralPath:
         """The path of the same points and weights under another A: with the same eigendecomposition."""
         path = copy(self)
-        path._kept = None
-        path.gram, path.operator = problem.gram, problem.operator
+        path._projected = None
+        path.gram = problem.gram
+        path.operator = problem.operator
         return path
 
     def shrink(self, alpha: float) -> Array:
@@ -56,10 +59,10 @@ class SpectralPath(PointsPath):
 
     def project(self, Psi: Array) -> Array:
         """T √w Ψ E, cached for the next α."""
-        if self._kept is None or self._kept[0] is not Psi:
+        if self._projected is None or self._projected[0] is not Psi:
             targets = self.points.targets(self.operator.rotate(Psi))
-            self._kept = Psi, matmul(self.V.T, self.points.from_labels(targets))
-        return self._kept[1]
+            self._projected = Psi, matmul(self.V.T, self.points.from_labels(targets))
+        return self._projected[1]
 
     def coefficients(self, Psi: Array, alpha: float) -> Array:
         """C = F V [T√wΨE / (λ + ωγᵀ)] Eᵀ."""
@@ -91,10 +94,11 @@ class SpectralPath(PointsPath):
         B = self.points.remainder
         if B is not None:
             R = R + B @ self.points.targets(self.operator.rotate(Psi))
+        middle = D - 1 if thin else D  # N = 𝓑 + Tᵀ diag(middle) T, plus I if `thin`
         columns = []
         for _, which in self.operator.groups(R.shape[1]):
-            d = D[:, int(which[0]) if D.shape[1] > 1 else 0]
-            columns.append((which, take_columns(R, which), blocks_of_product(Tt, d - 1 if thin else d, B, eye=thin)))
+            N_blocks = blocks_of_product(Tt, middle[:, int(which[0])], B, eye=thin)  # columns `which` have the same γ
+            columns.append((which, take_columns(R, which), N_blocks))
         return leave_groups_out(self, self.points, columns, Psi, alpha, groups)
 
     def loo_errors(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None = None) -> np.ndarray:
@@ -107,24 +111,22 @@ class SpectralPath(PointsPath):
         squares = Tt * Tt
         projected = self.project(Psi)
         r, q = projected.shape
-        fixed = None
-        if self.points.remainder is not None:
-            B, targets = self.points.remainder, self.points.targets(self.operator.rotate(Psi))
-            fixed = B @ targets, xp.linalg.diagonal(B)
+        B = self.points.remainder
+        if B is not None:
+            fixed_R = B @ self.points.targets(self.operator.rotate(Psi))
+            fixed_Q = xp.linalg.diagonal(B)
         errors = np.empty(len(alphas))
-        step = max(1, _COLUMNS // q)
-        for start in range(0, len(alphas), step):
-            some = alphas[start : start + step]
-            D = xp.stack([alpha / self.shrink(alpha) for alpha in some], axis=1)  # (r, c, 1 or q)
-            width = D.shape[2]
-            R = xp.reshape(matmul(Tt, xp.reshape(D * projected[:, None, :], (r, -1))), (-1, len(some), q))
-            Q = xp.reshape(matmul(squares, xp.reshape(D, (r, -1))), (-1, len(some), width))
-            if fixed is not None:
-                R = R + fixed[0][:, None, :]
-                Q = Q + fixed[1][:, None, None]
+        for batch in blocks(len(alphas), max(1, _COLUMNS // q)):
+            D = xp.stack([alpha / self.shrink(alpha) for alpha in alphas[batch]], axis=1)  # (r, c, 1 or q)
+            _, c, width = D.shape
+            R = xp.reshape(matmul(Tt, xp.reshape(D * projected[:, None, :], (r, -1))), (-1, c, q))
+            Q = xp.reshape(matmul(squares, xp.reshape(D, (r, -1))), (-1, c, width))
+            if B is not None:
+                R = R + fixed_R[:, None, :]
+                Q = Q + fixed_Q[:, None, None]
             R /= Q
             R *= R
-            errors[start : start + len(some)] = np.asarray(asarray_like(xp.sum(xp.sum(R, axis=2), axis=0), np.empty(0)))
+            errors[batch] = to_numpy(xp.sum(xp.sum(R, axis=2), axis=0))
         return errors / float(self.row_weight.sum())
 
     # For other losses and missing entries: the deformed kernel and its lift, for w = 1.
@@ -132,10 +134,10 @@ class SpectralPath(PointsPath):
     def deformed(self, alpha: float, g: float) -> Array:
         """K̃(λ, μ, g) on the labelled points, from N = (I + K̃)⁻¹: eigenvalues (1 − ν)/ν on those of N."""
         Tt = self.points.to_labels(self.V)
-        xp = array_namespace(Tt)
-        D = alpha / (alpha + self.omega * g)
         if self.points.remainder is None:
             return (Tt * (self.omega * (g / alpha))[None, :]) @ Tt.T
+        xp = array_namespace(Tt)
+        D = alpha / (alpha + self.omega * g)
         N = self.points.remainder + (Tt * D[None, :]) @ Tt.T
         nu, basis = eigh((N + N.T) / 2, overwrite=True)
         nu = xp.clip(nu, min=float(np.finfo(float).tiny), max=1.0)
@@ -156,112 +158,138 @@ class ObliquePath(SpectralPath):
 
     operator: Oblique
 
-    def _loo_parts(self, Psi: Array) -> Callable[[float], Array]:
-        """α ↦ p₋ᵢ(x_i), shape (n, r); products that do not depend on α are computed once."""
-        points, tau = self.points, self.operator.rotate(Psi)
-        xp = array_namespace(tau)
-        targets = points.targets(tau)
-        X = matmul(self.V.T, points.from_labels(targets))
-        Tt = points.to_labels(self.V)
-        squares = Tt * Tt
-        B = points.remainder
-        gamma = asarray_like(self.operator.gamma, X)
-        active = points.active
-
-        def values(rows: np.ndarray, alpha: float, some: slice) -> Array:
-            """p at some labelled points."""
-            Z = points.to_points(matmul(self.V, X[:, some] / self.shrink(alpha)[:, some]))
-            return matmul(self.gram.K.rows(rows), Z)
-
-        def large(alpha: float, some: slice) -> Array:
-            """γω > λ somewhere: (τ − R/Q)/γ, R and Q by products that do not cancel."""
-            D = alpha / self.shrink(alpha)[:, some]
-            R, Q = matmul(Tt, D * X[:, some]), matmul(squares, D)
-            if B is not None:
-                R, Q = R + B @ targets[:, some], Q + xp.linalg.diagonal(B)[:, None]
-
-            def plain(rows: np.ndarray) -> Array:
-                return take_rows(tau[:, some], rows) - gamma[None, some] * values(rows, alpha, some)
-
-            return (tau[:, some] - points.finish(R, Q, plain)) / gamma[None, some]
-
-        def small(alpha: float, some: slice) -> Array:
-            """γω ≤ λ: (p_i − P_ii τ_i)/(1 − γP_ii) with P = Tᵀ diag(ω/(λ + ωγ)) T."""
-            G = self.omega[:, None] / self.shrink(alpha)[:, some]
-            own = matmul(squares, G)
-            Q = 1 - gamma[None, some] * own
-            R = matmul(Tt, G * X[:, some]) - own * targets[:, some]
-            everywhere = scatter(own, active, self.n) if len(active) < self.n else own
-
-            def plain(rows: np.ndarray) -> Array:
-                return values(rows, alpha, some) - take_rows(everywhere, rows) * take_rows(tau[:, some], rows)
-
-            return points.finish(R, Q, plain)
-
-        def left_out(alpha: float) -> Array:
-            split = int(np.count_nonzero(self.operator.gamma * float(self.omega[-1]) <= alpha))
-            parts = [small(alpha, slice(0, split))] if split else []
-            if split < len(self.operator.gamma):
-                parts.append(large(alpha, slice(split, len(self.operator.gamma))))
-            return parts[0] if len(parts) == 1 else xp.concat(parts, axis=1)
-
-        return left_out
-
-    def _without_groups(self, Psi: Array, groups: np.ndarray) -> Callable[[float], Array]:
-        """α ↦ p₋ₛ(x_S) of the rows of positive weight, without their groups S: `_loo_parts` by blocks."""
-        points, tau = self.points, self.operator.rotate(Psi)
-        xp, targets = array_namespace(tau), points.targets(tau)
-        X = matmul(self.V.T, points.from_labels(targets))
-        Tt, mine = points.to_labels(self.V), groups[points.active]
-        own = points.rows_of(tau)
-        root = 1.0 if points.sqrt_w is None else points.sqrt_w[:, None]
-
-        def column(j: int, alpha: float) -> Array:
-            gamma, target = float(self.operator.gamma[j]), targets[:, j : j + 1]
-            shrink = self.shrink(alpha)[:, j]
-            if gamma * float(self.omega[-1]) > alpha:  # (τ − N_SS⁻¹R_S)/γ
-                D = alpha / shrink
-                R = matmul(Tt, D[:, None] * X[:, j : j + 1])
-                B = points.remainder
-                R = R if B is None else R + B @ target
-                left = solve_groups(R, blocks_of_product(Tt, D, B), mine, len(mine))
-                return (own[:, j : j + 1] - left / root) / gamma
-            P = self.omega / shrink  # (I − γP_SS)⁻¹(p_S − P_SSτ_S)
-            p, inner = matmul(Tt, P[:, None] * X[:, j : j + 1]), blocks_of_product(Tt, P)
-
-            def both(rows: np.ndarray) -> Array:
-                eye = xp.eye(rows.shape[1], dtype=p.dtype, device=p.device)
-                return eye[None, :, :] - gamma * inner(rows)
-
-            return solve_groups(p - times_groups(target, inner, mine, len(mine)), both, mine, len(mine)) / root
-
-        return lambda alpha: xp.concat([column(j, alpha) for j in range(len(self.operator.gamma))], axis=1)
-
     def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
         """ψ_i − h₋ᵢ(x_i) in the coordinates of Ψ."""
-        if groups is not None:
-            residuals = self.points.rows_of(as_array(Psi)) - matmul(
-                self._without_groups(Psi, groups)(alpha), self.operator.L
-            )
-            return with_unweighted(self, self.points.active, residuals, Psi, alpha, groups)
-        return as_array(Psi) - matmul(self._loo_parts(Psi)(alpha), self.operator.L)
+        left_out = _LeftOut(self, Psi)
+        if groups is None:
+            return as_array(Psi) - matmul(left_out.by_rows(alpha), self.operator.L)
+        h = matmul(left_out.by_groups(alpha, groups), self.operator.L)
+        residuals = self.points.rows_of(as_array(Psi)) - h
+        return with_unweighted(self, self.points.active, residuals, Psi, alpha, groups)
 
     def loo_errors(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None = None) -> np.ndarray:
         """Σ w‖ψ_i − h₋ᵢ‖² / Σ w for each alpha, norms in F."""
-        tau = self.operator.rotate(Psi)
-        left_out = self._loo_parts(Psi) if groups is None else self._without_groups(Psi, groups)
-        xp, gamma = array_namespace(tau), asarray_like(self.operator.gamma, tau)
+        left_out = _LeftOut(self, Psi)
+        tau = left_out.tau
+        xp = array_namespace(tau)
+        gamma = asarray_like(self.operator.gamma, tau)
         w = asarray_like(self.row_weight / self.row_weight.sum(), tau)
         errors = []
         for alpha in alphas:
-            p = left_out(alpha)
-            if groups is not None:  # rows of weight 0 are left out
-                p = scatter(p, self.points.active, self.n)
+            if groups is None:
+                p = left_out.by_rows(alpha)
+            else:  # rows of weight 0 do not count in the sum
+                p = scatter(left_out.by_groups(alpha, groups), self.points.active, self.n)
             squares = self.operator.sq_norms + xp.sum(p * (gamma[None, :] * p - 2 * tau), axis=1)
             errors.append(float(xp.sum(w * xp.clip(squares, min=0.0))))
         return np.array(errors)
 
 
+class _LeftOut:
+    """p₋ᵢ(x_i) of an `ObliquePath` for each α; products that do not depend on α are computed once.
+
+    p₋ᵢ = (τ_i − R_i/Q_i)/γ, R and Q as in `SpectralPath`, if γω > λ for some ω. For smaller γ this would divide by a
+    small number; then p₋ᵢ = (p_i − P_ii τ_i)/(1 − γP_ii) with P = Tᵀ diag(ω/(λ + ωγ)) T.
+    """
+
+    def __init__(self, path: ObliquePath, Psi: Array) -> None:
+        self.path = path
+        self.points = path.points
+        self.gamma = path.operator.gamma  # ascending
+        self.tau = path.operator.rotate(Psi)
+        self.targets = self.points.targets(self.tau)
+        self.X = path.project(Psi)
+        self.Tt = self.points.to_labels(path.V)
+
+    @cached_property
+    def squares(self) -> Array:
+        """T∘T, transposed."""
+        return self.Tt * self.Tt
+
+    def by_rows(self, alpha: float) -> Array:
+        """p₋ᵢ(x_i), (n, r)."""
+        n_small = int(np.count_nonzero(self.gamma * float(self.path.omega[-1]) <= alpha))
+        parts = []
+        if n_small:
+            parts.append(self._small(alpha, slice(0, n_small)))
+        if n_small < len(self.gamma):
+            parts.append(self._large(alpha, slice(n_small, len(self.gamma))))
+        return parts[0] if len(parts) == 1 else array_namespace(self.tau).concat(parts, axis=1)
+
+    def _values(self, rows: np.ndarray, alpha: float, columns: slice) -> Array:
+        """p at some labelled points."""
+        path = self.path
+        Z = self.points.to_points(matmul(path.V, self.X[:, columns] / path.shrink(alpha)[:, columns]))
+        return matmul(path.gram.K.rows(rows), Z)
+
+    def _residuals(self, D: Array, columns: slice) -> Array:
+        """R = 𝓑√wΨE + Tᵀ(D∘T_Ψ)."""
+        R = matmul(self.Tt, D * self.X[:, columns])
+        B = self.points.remainder
+        return R if B is None else R + B @ self.targets[:, columns]
+
+    def _large(self, alpha: float, columns: slice) -> Array:
+        """(τ − R/Q)/γ."""
+        D = alpha / self.path.shrink(alpha)[:, columns]
+        R = self._residuals(D, columns)
+        Q = matmul(self.squares, D)
+        B = self.points.remainder
+        if B is not None:
+            Q = Q + array_namespace(B).linalg.diagonal(B)[:, None]
+        gamma = asarray_like(self.gamma, self.X)[None, columns]
+        tau = self.tau[:, columns]
+
+        def plain(rows: np.ndarray) -> Array:
+            return take_rows(tau, rows) - gamma * self._values(rows, alpha, columns)
+
+        return (tau - self.points.finish(R, Q, plain)) / gamma
+
+    def _small(self, alpha: float, columns: slice) -> Array:
+        """(p_i − P_ii τ_i)/(1 − γP_ii)."""
+        G = self.path.omega[:, None] / self.path.shrink(alpha)[:, columns]
+        P_ii = matmul(self.squares, G)
+        Q = 1 - asarray_like(self.gamma, self.X)[None, columns] * P_ii
+        R = matmul(self.Tt, G * self.X[:, columns]) - P_ii * self.targets[:, columns]
+
+        def plain(rows: np.ndarray) -> Array:
+            own = take_rows(scatter(P_ii, self.points.active, self.path.n), rows)
+            return self._values(rows, alpha, columns) - own * take_rows(self.tau[:, columns], rows)
+
+        return self.points.finish(R, Q, plain)
+
+    def by_groups(self, alpha: float, groups: np.ndarray) -> Array:
+        """p₋ₛ(x_S) of the rows of positive weight, without their groups S."""
+        mine = groups[self.points.active]
+        columns = [self._group_column(j, alpha, mine) for j in range(len(self.gamma))]
+        return array_namespace(self.tau).concat(columns, axis=1)
+
+    def _group_column(self, j: int, alpha: float, groups: np.ndarray) -> Array:
+        """Column j: R/Q of the rows becomes N_SS⁻¹R_S, and (p_i − P_ii τ_i)/(1 − γP_ii) its block form."""
+        points = self.points
+        gamma = float(self.gamma[j])
+        column = slice(j, j + 1)
+        shrink = self.path.shrink(alpha)[:, column]
+        root = 1.0 if points.sqrt_w is None else points.sqrt_w[:, None]
+        if gamma * float(self.path.omega[-1]) > alpha:
+            D = alpha / shrink
+            N_blocks = blocks_of_product(self.Tt, D[:, 0], points.remainder)
+            residuals = solve_groups(self._residuals(D, column), N_blocks, groups, len(groups))
+            return (points.rows_of(self.tau)[:, column] - residuals / root) / gamma
+        G = self.path.omega[:, None] / shrink
+        p = matmul(self.Tt, G * self.X[:, column])
+        P_blocks = blocks_of_product(self.Tt, G[:, 0])
+
+        def system(rows: np.ndarray) -> Array:
+            """I − γP_SS."""
+            eye = array_namespace(p).eye(rows.shape[1], dtype=p.dtype, device=p.device)
+            return eye[None, :, :] - gamma * P_blocks(rows)
+
+        without_own = p - times_groups(self.targets[:, column], P_blocks, groups, len(groups))
+        return solve_groups(without_own, system, groups, len(groups)) / root
+
+
 def spectral_path(problem: Problem, points: Geometry) -> SpectralPath:
     """The path by eigenvectors for the operator of the problem."""
-    return (ObliquePath if problem.operator.oblique else SpectralPath)(problem, points)
+    if problem.operator.oblique:
+        return ObliquePath(problem, points)
+    return SpectralPath(problem, points)

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from iokr._array import (
-    Array,
-    NotPositiveDefinite,
-    array_namespace,
-    tensor_products,
-    unwarned,
-)
+from iokr._array import Array, NotPositiveDefinite, array_namespace, tensor_products, unwarned
 from iokr._component import component
 from iokr._system.memory import available_memory, human_bytes
 from iokr._validation.arguments import check_number
@@ -17,12 +11,13 @@ from iokr.solvers._routes import mixed_bytes
 from iokr.solvers.base import Solver, join_columns, take_columns
 from iokr.solvers.closed_form.cholesky import Cholesky
 from iokr.solvers.closed_form.symmetric_system import Geometry
-from iokr.solvers.iterative.krylov import restarted
+from iokr.solvers.iterative.krylov import column_norms, restarted
 from iokr.solvers.iterative.symmetric import refuses_symmetric, relative_gap, relative_residual
 
 __all__ = ["MixedPrecision"]
 
-_EARLY, _FALL = 3, 100.0  # steps after which the residual must have fallen by this factor
+_EARLY = 3  # steps after which the residual must have fallen
+_FALL = 100.0  # by this factor
 _LIMIT = 100  # largest number of steps; a useful factor takes about ten
 
 
@@ -72,27 +67,31 @@ class MixedPrecision(Solver):
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         tol = min(check_number(self.tol, "tol", minimum=1e-14), 1.0)
-        points, operator = Geometry(problem), problem.operator
+        points = Geometry(problem)
+        operator = problem.operator
         B = points.targets(operator.rotate(problem.Psi))
-        parts, why = [], ""
+        parts = []
+        failure = None
         try:
             for g, group in operator.groups(B.shape[1]):
-                parts.append((group, self._columns(points, take_columns(B, group), g, problem.alpha, tol)))
+                parts.append((group, *self._columns(points, take_columns(B, group), g, problem.alpha, tol)))
         except NotPositiveDefinite:
-            why = "broke down"
+            failure = "broke down"
         except _Stalled:
-            why = "did not precondition"
-        if why:  # outside of the error, whose frames hold the factor
-            return self._double(problem, why)
-        Z, R = (join_columns([(group, found[k]) for group, found in parts]) for k in (0, 1))
-        steps = max(found[2] for _, found in parts)
-        residual, gap = relative_residual(R, B), relative_gap(problem, R)
+            failure = "did not precondition"
+        if failure is not None:  # not in the handler: the frames of the error hold the factor
+            return self._in_double(problem, failure)
+        Z = join_columns([(group, solved) for group, solved, _, _ in parts])
+        R = join_columns([(group, residuals) for group, _, residuals, _ in parts])
+        steps = max(made for _, _, _, made in parts)
+        residual = relative_residual(R, B)
+        gap = relative_gap(problem, R)
         self.outcome_ = f"residual {residual:.1e} after {steps} steps with a float32 factor, duality gap {gap:.1e}."
         return Solution(operator.unrotate(points.to_points(Z)), max(steps, 1), gap, residual <= tol)
 
     def _columns(self, points: Geometry, B: Array, g: float, alpha: float, tol: float) -> tuple[Array, Array, int]:
-        """(Z, residual, steps) for the columns of one γ."""
-        if g == 0:
+        """(Z, residuals, steps) for the columns of one γ."""
+        if g == 0:  # αZ = B
             return B / alpha, B * 0.0, 1
         xp = array_namespace(B)
         with tensor_products(B), unwarned():  # an α out of the range of float32 breaks down, and float64 is used
@@ -103,12 +102,11 @@ class MixedPrecision(Solver):
             size = xp.where(size > 0, size, xp.ones_like(size))
             return xp.astype(factor.solve(R / size[None, :]), xp.float64) * size[None, :] / g
 
-        first: list[Array] = []
+        start = column_norms(B)
 
         def watch(steps: int, norms: Array) -> None:
-            first.extend([] if first else [norms])
-            fallen = norms <= first[0] / _FALL
-            if steps == _EARLY and not bool(xp.all(fallen | (norms <= tol * first[0]))):
+            fallen = norms <= start / _FALL
+            if steps == _EARLY and not bool(xp.all(fallen | (norms <= tol * start))):
                 raise _Stalled
 
         def system(Z: Array) -> Array:
@@ -116,14 +114,17 @@ class MixedPrecision(Solver):
 
         return restarted(system, B, precondition, tol, _LIMIT, watch=watch)
 
-    def _double(self, problem: Problem, why: str) -> Solution:
-        """The same in float64, if that fits."""
-        needed, free = Cholesky().memory(problem), available_memory(problem.like)
+    def _in_double(self, problem: Problem, failure: str) -> Solution:
+        """The same in float64, if that fits; `failure` is what the float32 factor did."""
+        needed = Cholesky().memory(problem)
+        free = available_memory(problem.like)
         if free is not None and needed > free:
             raise MemoryError(
-                f"The float32 factor {why}, and float64 needs about {human_bytes(needed)} but {human_bytes(free)} are "
-                "available. To reduce memory: raise `alpha`, or `solver=ConjugateGradient(rank=2000)`."
+                f"The float32 factor {failure}, and float64 needs about {human_bytes(needed)} but {human_bytes(free)} "
+                "are available. To reduce memory: raise `alpha`, or `solver=ConjugateGradient(rank=2000)`."
             )
         solution = Cholesky()._solve(problem, None)
-        self.outcome_ = f"the float32 factor {why}, so the fit was made in float64 by `Cholesky()`, exact to rounding."
+        self.outcome_ = (
+            f"the float32 factor {failure}, so the fit was made in float64 by `Cholesky()`, exact to rounding."
+        )
         return solution

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import cast
 
 import numpy as np
@@ -58,28 +59,46 @@ class PairRidge(Solver):
 
     def memory(self, problem: Problem) -> float:
         """Eight arrays of the size of C, six of that of K, and blocks."""
-        (n, q), m = problem.Psi.shape, cast("PairGram", problem.gram).nodes.shape[0]
+        n, q = problem.Psi.shape
+        m = cast("PairGram", problem.gram).nodes.shape[0]
         return 8.0 * float(8 * n * q + 6 * m**2 + 2**20)
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         tol, limit = check_stops(self.tol, self.max_iter, 1000)
-        gram, Psi, weight = cast("PairGram", problem.gram), problem.targets, problem.row_weight
-        if np.any(weight == 0):
+        gram = cast("PairGram", problem.gram)
+        Psi = problem.targets
+        if np.any(problem.row_weight == 0):
             raise ValueError("Weights of pairs must be positive; drop pairs of weight zero.")
-        shift, host = problem.alpha / weight, is_numpy(gram.nodes, Psi)
-        if host and (complete := CompletePairs(gram, shift)).exact:
-            return Solution(np.stack([complete.solve(Psi[:, j]) for j in range(Psi.shape[1])], axis=1))
-        column, w = (asarray_like(values, Psi)[:, None] for values in (shift, weight))
-        first = None if start is None or start.C.shape != Psi.shape else start.C
-        inverse = pair_preconditioner(gram, shift) if host and len(shift) >= _FEW else None
+        shift = problem.alpha / problem.row_weight
+        inverse = None
+        if is_numpy(gram.nodes, Psi):
+            complete = CompletePairs(gram, shift)
+            if complete.exact:
+                return Solution(_by_columns(complete.solve, Psi))
+            if len(shift) >= _FEW:
+                inverse = pair_preconditioner(gram, shift)
+        diagonal = asarray_like(shift, Psi)[:, None]
 
         def precondition(R: Array) -> Array:
-            return R if inverse is None else np.stack([inverse(R[:, j]) for j in range(R.shape[1])], axis=1)
+            return R if inverse is None else _by_columns(inverse, R)
 
-        C, R, n_iter = restarted(lambda P: gram @ P + column * P, Psi, precondition, tol, limit, first)
-        xp = array_namespace(R)
-        # ∇J is Σ_p k_P(·, p) d_p with d = −wR, and J is α-strongly convex in f: J − min J ≤ ⟨d, G d⟩/(2α).
-        J_0 = float(xp.sum(w * Psi * Psi)) / 2
-        gap = float(xp.sum(w * R * (gram @ (w * R)))) / (2 * problem.alpha * J_0) if J_0 else 0.0
-        small = bool(xp.all(column_norms(R) <= tol * column_norms(Psi)))
-        return Solution(C, max(n_iter, 1), max(gap, 0.0), small)
+        first = None if start is None or start.C.shape != Psi.shape else start.C
+        C, R, n_iter = restarted(lambda C: gram @ C + diagonal * C, Psi, precondition, tol, limit, first)
+        small = bool(array_namespace(R).all(column_norms(R) <= tol * column_norms(Psi)))
+        return Solution(C, max(n_iter, 1), _relative_gap(problem, R), small)
+
+
+def _by_columns(f: Callable[[np.ndarray], np.ndarray], R: np.ndarray) -> np.ndarray:
+    """f of every column."""
+    return np.stack([f(R[:, j]) for j in range(R.shape[1])], axis=1)
+
+
+def _relative_gap(problem: Problem, R: Array) -> float:
+    """½⟨d, G d⟩/(λ J(0)) with d = −w ∘ R: ∇J is Σ_p k_P(·, p) d_p, and J is λ-strongly convex in f."""
+    xp = array_namespace(R)
+    Psi = problem.targets
+    w = asarray_like(problem.row_weight, Psi)[:, None]
+    J_0 = float(xp.sum(w * Psi * Psi)) / 2
+    if J_0 == 0:
+        return 0.0
+    return max(float(xp.sum(w * R * (problem.gram @ (w * R)))) / (2 * problem.alpha * J_0), 0.0)
