@@ -19,7 +19,7 @@ PUBLIC = {name for package in PACKAGES.values() for name in package.__all__}
 FOREIGN = {"Graph"}  # NetworkX has such a class, too
 CLASSES = {cls.__name__ for cls in KINDS.values()} - PUBLIC - FOREIGN - set(extend.__all__)
 FIELDS = {
-    *("_single_precision", "_at", "_scores", "_columns", "_known", "_stages", "_nu", "_silent", "_at_silent"),
+    *("_single_precision", "_at", "_scores", "_columns", "_known", "_stages", "_nu", "_weightless", "_at_weightless"),
     *("_sketches", "_Y", "_Q", "_map", "_width", "_home", "_oblique", "_border", "_pairwise", "_middle", "_starts"),
     *("streamed", "swapped", "leaf_weights", "anchors"),
 }

@@ -123,58 +123,56 @@ class BipartitePredictor(KernelModel):
         """
         self._check_components()
         alphas = check_values(np.atleast_1d(self.alpha), "alpha", strict=True)
-        ones = [check_scalar(kernel, objects="X") for kernel in listed(self.kernel, "kernel")]
+        kernels = [check_scalar(kernel, objects="X") for kernel in listed(self.kernel, "kernel")]
         partners = listed(self.partner_kernel, "partner_kernel")
-        others = [check_scalar(kernel, "partner_kernel", objects="Z") for kernel in partners]
+        partners = [check_scalar(kernel, "partner_kernel", objects="Z") for kernel in partners]
         single = single_precision(X)
-        X = adapt(self, X, ones[0], reset=True).X
-        Z = adapt(self, Z, others[0], reset=False, name="Z").X
+        X = adapt(self, X, kernels[0], reset=True).X
+        Z = adapt(self, Z, partners[0], reset=False, name="Z").X
         _check_home(X, Z, "X")
         Y = _links(links, n_objects(X), n_objects(Z, "Z"))
-        ones = [_aligned(one, X, Y) for one in ones]
-        others = [_aligned(other, Z, Y.T) for other in others]
-        axes = (Axis("kernel", ones), Axis("partner_kernel", others), Axis("alpha", alphas))
-        fitted: Any = None
-        self.alpha_ = alphas[0]
+        kernels = [_aligned(kernel, X, Y) for kernel in kernels]
+        partners = [_aligned(kernel, Z, Y.T) for kernel in partners]
+        axes = (Axis("kernel", kernels), Axis("partner_kernel", partners), Axis("alpha", alphas))
         if n_points(axes) > 1:
             found = select(self, axes, self._evaluate(X, Z, Y, axes), rule=largest)
-            fitted, self.alpha_ = found.solution
-            one, other = found.best["kernel"], found.best["partner_kernel"]
+            models, self.alpha_ = found.solution
+            if self.alpha_ != alphas[0]:  # the search fits every two kernels at the first alpha
+                models = self._both_sides(X, Z, Y, found.best["kernel"], found.best["partner_kernel"], self.alpha_)
         else:
             forget_search(self)
-            one, other = ones[0], others[0]
-        if fitted is None or self.alpha_ != alphas[0]:
-            fitted = self._both_sides(X, Z, Y, one, other, self.alpha_)
-        rows, columns = fitted
+            self.alpha_ = alphas[0]
+            models = self._both_sides(X, Z, Y, kernels[0], partners[0], self.alpha_)
         self.__dict__.pop("threshold_", None)
-        self.row_model_, self.column_model_, self.links_ = rows, columns, Y
-        self.kernel_, self.partner_kernel_ = rows.kernel_.kernel_, columns.kernel_.kernel_
-        self.R_fit_, self.S_fit_ = self.kernel_.represent(X), self.partner_kernel_.represent(Z)
-        self._partner_features = int(Z.shape[1]) if len(getattr(Z, "shape", ())) == 2 else None
+        self.row_model_, self.column_model_ = models
+        self.links_ = Y
+        self.kernel_ = self.row_model_.kernel_.kernel_
+        self.partner_kernel_ = self.column_model_.kernel_.kernel_
+        self.R_fit_ = self.kernel_.represent(X)
+        self.S_fit_ = self.partner_kernel_.represent(Z)
+        self._partner_features = _n_features(Z)
         self._single_precision = single
         return self
 
-    def _both_sides(self, X: Any, Z: Any, Y: np.ndarray, one: Kernel, other: Kernel, alpha: float) -> tuple[IOKR, IOKR]:
+    def _both_sides(
+        self, X: Any, Z: Any, Y: np.ndarray, kernel: Kernel, partner: Kernel, alpha: float
+    ) -> tuple[IOKR, IOKR]:
         """The model of rows, 𝒦 = k₁ K₂, and that of columns, 𝒦 = k₂ K₁."""
-        K = []
-        for kernel, objects, name in ((one, X, "X"), (other, Z, "Z")):
-            with error_context(name):
-                fitted = clone(kernel).fit(objects)
-                check_matrix(n_objects(objects), n_objects(objects), objects, 4.0)
-                K.append(to_numpy(fitted(objects)))
-        rows = IOKR(Decomposable(one, K[1]), alpha=alpha, solver=self.solver).fit(X, asarray_like(Y, X))
+        K_1 = _matrix(kernel, X, "X")
+        K_2 = _matrix(partner, Z, "Z")
+        rows = IOKR(Decomposable(kernel, K_2), alpha=alpha, solver=self.solver).fit(X, asarray_like(Y, X))
         with error_context("Z"):
-            columns = IOKR(Decomposable(other, K[0]), alpha=alpha, solver=self.solver).fit(Z, asarray_like(Y.T, Z))
+            columns = IOKR(Decomposable(partner, K_1), alpha=alpha, solver=self.solver).fit(Z, asarray_like(Y.T, Z))
         return rows, columns
 
     def _evaluate(self, X: Any, Z: Any, Y: np.ndarray, axes: Sequence[Axis]) -> Iterator[Part]:
         """Scores along the alphas for every two kernels; parts solve to the models at the first alpha, and the best."""
-        ones, others, alphas = (axis.values for axis in axes)
+        kernels, partners, alphas = (axis.values for axis in axes)
         sides = {"row": (0,), "column": (1,), "both": (0, 1)}[self.leave]
-        for (i, one), (j, other) in product(enumerate(ones), enumerate(others)):
-            fitted = self._both_sides(X, Z, Y, one, other, alphas[0])
-            found = [self._path_scores(Y, fitted[side], side, alphas) for side in sides]
-            yield Part((i, j), np.mean(found, axis=0), solve=partial(_with_alpha, fitted))
+        for (i, kernel), (j, partner) in product(enumerate(kernels), enumerate(partners)):
+            models = self._both_sides(X, Z, Y, kernel, partner, alphas[0])
+            scores = [self._path_scores(Y, models[side], side, alphas) for side in sides]
+            yield Part((i, j), np.mean(scores, axis=0), solve=partial(_with_alpha, models))
 
     def _path_scores(self, Y: np.ndarray, model: IOKR, side: int, alphas: Sequence[float]) -> list[float]:
         """The score of leave-one-out along the alphas, of rows (side 0) or of columns."""
@@ -184,6 +182,7 @@ class BipartitePredictor(KernelModel):
         return [self._measure(Y, H if side == 0 else H.T) for H in left_out]
 
     def _measure(self, Y: np.ndarray, H: np.ndarray) -> float:
+        """The `scoring` of H on the known entries of Y."""
         seen = ~np.isnan(Y)
         values = np.unique(Y[seen])
         if self.scoring is None and len(values) != 2:
@@ -194,14 +193,17 @@ class BipartitePredictor(KernelModel):
 
     # ------------------------------------------------------------------------------------------------------- scores
 
-    def _side(self, objects: Any, partner: bool) -> Array:
+    def _factors(self, X: Any, Z: Any) -> tuple[Array, Array]:
+        """(A, B) with f(x, z) = ⟨a_x, b_z⟩: k₁(x, ·)ᵀ C and k₂(z, ·)."""
+        A = matmul(self._block(X, self.kernel_, self.R_fit_, "X"), self.row_model_.solution_.C)
+        return A, asarray_like(self._block(Z, self.partner_kernel_, self.S_fit_, "Z"), A)
+
+    def _block(self, objects: Any, kernel: Kernel, R: Any, name: str) -> Array:
         """k(new, fitted) for one kind; None is the nodes of `fit`."""
-        kernel, R = (self.partner_kernel_, self.S_fit_) if partner else (self.kernel_, self.R_fit_)
         if objects is None:
             return kernel.block(R, R)
-        name = "Z" if partner else "X"
         checked = adapt(self, objects, kernel, reset=False, name=name).X
-        if partner and self._partner_features not in (None, *getattr(checked, "shape", (None, None))[1:]):
+        if name == "Z" and self._partner_features not in (None, _n_features(checked)):
             raise ValueError(f"Z has {checked.shape[1]} features, but {self._partner_features} at fit.")
         if kernel.numeric:
             _check_home(self.row_model_.solution_.C, checked, "the arrays of `fit`", name)
@@ -211,9 +213,8 @@ class BipartitePredictor(KernelModel):
     def decision_function(self, X: Any = None, Z: Any = None) -> Array:
         """f(x, z), (m1, m2), for rows x of X and columns z of Z; None is those of `fit`, in their order."""
         check_is_fitted(self)
-        left = matmul(self._side(X, False), self.row_model_.solution_.C)
-        right = asarray_like(self._side(Z, True), left)
-        return self._cast(check_computed(gemm(left, right), "Row", "f(x, z)"))
+        A, B = self._factors(X, Z)
+        return self._cast(check_computed(gemm(A, B), "Row", "f(x, z)"))
 
     def loo_decision_function(self, leave: str = "row") -> Array:
         """f₋ᵢ(x_i, z_j), (n1, n2): each row, or each column, scored by the model without it, in closed form.
@@ -273,11 +274,11 @@ class BipartitePredictor(KernelModel):
         """
         check_is_fitted(self)
         above = lower_bound(threshold, top, known, self.best_threshold)
-        left = matmul(self._side(X, False), self.row_model_.solution_.C)
-        right = asarray_like(self._side(Z, True), left)
-        left_out = None if known or X is not None or Z is not None else np.argwhere(self.links_ > 0)
-        pairs, scores = best_pairs(left, right, top=top, above=above, known=left_out)
-        return asarray_like(pairs, left), self._cast(asarray_like(scores, left))
+        A, B = self._factors(X, Z)
+        between_fitted = X is None and Z is None
+        left_out = np.argwhere(self.links_ > 0) if between_fitted and not known else None
+        pairs, scores = best_pairs(A, B, top=top, above=above, known=left_out)
+        return asarray_like(pairs, A), self._cast(asarray_like(scores, A))
 
     def score(self, X: Any, Z: Any, links: Any) -> float:
         """ROC area of the pairs of X and Z whose links are known: the fraction of (link, other pair) in this order."""
@@ -291,12 +292,26 @@ class BipartitePredictor(KernelModel):
 
 
 def _aligned(kernel: Kernel, objects: Any, Y: np.ndarray) -> Kernel:
-    """A kernel that learns from outputs, taught by the Gram Y Yᵀ of the links of its objects; any other as it is."""
+    """A kernel that learns from outputs, fitted to the Gram Y Yᵀ of the links of its objects; any other as it is."""
     if not kernel.supervised:
         return kernel
     known = np.where(np.isnan(Y), 0.0, Y)
     learned: Any = clone(kernel).fit(objects, asarray_like(known @ known.T, objects))
     return cast(Kernel, learned.fixed())
+
+
+def _matrix(kernel: Kernel, objects: Any, name: str) -> np.ndarray:
+    """K of all nodes of one kind."""
+    with error_context(name):
+        fitted = clone(kernel).fit(objects)
+        check_matrix(n_objects(objects), n_objects(objects), objects, 4.0)
+        return to_numpy(fitted(objects))
+
+
+def _n_features(Z: Any) -> int | None:
+    """The number of columns of vectors, None for other objects."""
+    shape: tuple[int, ...] = getattr(Z, "shape", ())
+    return int(shape[1]) if len(shape) == 2 else None
 
 
 def _check_home(one: Any, other: Any, what: str, name: str = "Z") -> None:
@@ -320,6 +335,6 @@ def _links(links: Any, n: int, m: int) -> np.ndarray:
     return Y
 
 
-def _with_alpha(fitted: tuple[IOKR, IOKR], choice: Choice) -> tuple[tuple[IOKR, IOKR], float]:
-    """The models of both kinds, and the alpha to fit them at."""
-    return fitted, choice.value
+def _with_alpha(models: tuple[IOKR, IOKR], choice: Choice) -> tuple[tuple[IOKR, IOKR], float]:
+    """The models of both kinds at the first alpha, and the alpha that was chosen."""
+    return models, choice.value

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from iokr._array import Array, asarray_like, is_array, matmul, to_numpy
+from iokr._array import Array, asarray_like, is_array, is_numpy, matmul, to_numpy
 from iokr._component import component
 from iokr._system.memory import check_matrix
 from iokr._validation.arguments import (
@@ -29,7 +29,7 @@ from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import check_scalar
 from iokr.estimators.outputs import code_labels, single_precision
 from iokr.kernels.base import Kernel, check_gram
-from iokr.kernels.structured.bags import Bags, SetKernel
+from iokr.kernels.structured.bags import Bags, SetKernel, averages
 from iokr.losses.base import Loss
 from iokr.losses.margin import MaxMargin
 from iokr.losses.square import Square
@@ -39,7 +39,8 @@ from iokr.solvers.iterative.set_qp import minimize_sets
 
 __all__ = ["SetModel"]
 
-_TOL, _STEPS = 1e-6, 200  # relative duality gap of the maximum loss, and steps towards it
+_TOL = 1e-6  # relative duality gap of the maximum loss
+_STEPS = 200  # towards it, at most
 
 
 @component
@@ -103,11 +104,11 @@ class SetModel(KernelModel):
 
     def _stored(self) -> dict[str, Any]:
         return {
-            "empty": self._silent,
+            "empty": self._weightless,
             "target": self._target,
             "weight": self._weight,
             "fitted_alpha": self._alpha,
-            "at_empty": self._at_silent,
+            "at_empty": self._at_weightless,
         }
 
     def fit(self, sets: Any, y: Any, sample_weight: Any = None) -> SetModel:
@@ -128,41 +129,50 @@ class SetModel(KernelModel):
         """
         self._check_components()
         alpha = check_number(self.alpha, "alpha", minimum=0.0, strict=True)
-        check_choice(self.worst, "worst", (True, False))
-        default = MaxMargin() if self.worst else Square()
-        loss = default if self.loss is None else clone(self.loss)
-        if self.worst and not isinstance(loss, MaxMargin):
-            raise ValueError(f"`worst=True` needs `loss=MaxMargin()` or None, got {self.loss!r:.60}.")
+        loss = self._checked_loss()
         kernel = check_scalar(self.kernel)
         n = check_same_length(sets, y, "sets")
-        if n == 0:
-            raise ValueError("`sets` is empty; at least one set is needed.")
         target, classes, _ = code_labels(y, "set", binary=isinstance(loss, MaxMargin))
         weight = check_weight(sample_weight, n, sets)
-        self._silent, silent = np.zeros(n, dtype=bool), None
-        if weight is not None and not np.all(weight > 0):
-            self._silent = weight == 0
-            kept, silent = np.flatnonzero(weight > 0), take(sets, np.flatnonzero(self._silent))
-            sets, target, weight = take(sets, kept), target[kept], weight[kept]
+        if weight is None:
+            weight = np.ones(n)
+        # A set of weight zero is not learned from, but `loo_decision_function` has a value for it.
+        self._weightless = weight == 0
+        rows = np.flatnonzero(weight > 0)
+        learned = take(sets, rows) if self._weightless.any() else sets
         with error_context("sets"):
-            self.sets_ = SetKernel(kernel).fit(sets)
-            bags = self.sets_.represent(sets)
-        self.loss_, self.kernel_ = loss, self.sets_.base_
+            self.sets_ = SetKernel(kernel).fit(learned)
+            bags = self.sets_.represent(learned)
+        self.loss_ = loss
+        self.kernel_ = self.sets_.base_
         self.__dict__.pop("classes_", None)
         if classes is not None:
             self.classes_: np.ndarray = classes
-        self.members_, self.sizes_ = bags.members, np.diff(bags.starts)
+        self.members_ = bags.members
+        self.sizes_ = np.diff(bags.starts)
+        self._single_precision = single_precision(_an_array(learned))
+        self._target = target[rows]
+        self._weight = weight[rows]
+        self._alpha = alpha
         gram = self.kernel_.gram(self.members_)
         check_gram(gram, self.kernel_.trusted, "kernel")
-        self._single_precision = single_precision(sets if is_array(sets) else sets[0])
-        w = np.ones(len(target)) if weight is None else weight
-        self._target, self._weight, self._alpha = target, w, alpha
         if self.worst:
             self.solution_ = self._worst_members(gram, bags.starts[:-1])
         else:
             self.solution_ = replace(Auto().solve(self._problem(gram)), state=None)
-        self._at_silent = np.empty(0) if silent is None else to_numpy(self.decision_function(silent))
+        self._at_weightless = np.empty(0)
+        if self._weightless.any():
+            self._at_weightless = to_numpy(self.decision_function(take(sets, np.flatnonzero(self._weightless))))
         return self
+
+    def _checked_loss(self) -> Loss:
+        """A copy of `loss`, or the default."""
+        check_choice(self.worst, "worst", (True, False))
+        if self.loss is None:
+            return MaxMargin() if self.worst else Square()
+        if self.worst and not isinstance(self.loss, MaxMargin):
+            raise ValueError(f"`worst=True` needs `loss=MaxMargin()` or None, got {self.loss!r:.60}.")
+        return clone(self.loss)  # type: ignore[no-any-return]  # scikit-learn is untyped
 
     def _problem(self, gram: Any) -> Problem:
         """Members as examples, each of weight w_p/|p|."""
@@ -170,7 +180,7 @@ class SetModel(KernelModel):
         return Problem(gram, Psi, self.loss_, self._alpha, weight=np.repeat(self._weight / self.sizes_, self.sizes_))
 
     def _worst_members(self, gram: Any, starts: np.ndarray) -> Solution:
-        """g = Σ_x a_x y_x k(x, ·)/α, a from the dual."""
+        """g = Σ_x a_x y_x k(x, ·)/α, a from the dual; the members of set p are those from starts[p] on."""
         N = int(gram.shape[0])
         check_matrix(N, N, gram.diagonal(), 5.0, "The maximum loss")
         K = gram.dense()
@@ -187,11 +197,12 @@ class SetModel(KernelModel):
         return Solution(asarray_like((a * y / self._alpha)[:, None], K), steps, gap, gap <= _TOL)
 
     def _bags(self, sets: Any) -> Bags:
+        """Sets, checked and represented."""
         check_is_fitted(self)
         if n_objects(sets, "sets") == 0:
             raise ValueError("`sets` is empty; at least one set is needed.")
         if self.kernel_.numeric:
-            check_home(self.solution_.C, sets if is_array(sets) else sets[0], "The sets of `fit` and these `sets`")
+            check_home(self.solution_.C, _an_array(sets), "The sets of `fit` and these `sets`")
         with error_context("sets"):
             return self.sets_.represent(sets)
 
@@ -225,11 +236,11 @@ class SetModel(KernelModel):
         path = Auto().closed_form(problem, loo=True).path(problem)
         left_out = problem.targets - path.loo_residuals(problem.Psi, problem.alpha, groups)
         means = to_numpy(_means(left_out[:, 0], self.sizes_))
-        silent = getattr(self, "_silent", np.zeros(len(means), dtype=bool))  # which older files do not know
-        f = np.empty(len(silent))
-        f[~silent] = means
-        if silent.any():
-            f[silent] = self._at_silent
+        weightless = getattr(self, "_weightless", np.zeros(len(means), dtype=bool))  # older files do not have it
+        f = np.empty(len(weightless))
+        f[~weightless] = means
+        if weightless.any():
+            f[weightless] = self._at_weightless
         return self._cast(asarray_like(f, left_out))
 
     def predict(self, sets: Any) -> Any:
@@ -248,19 +259,21 @@ class SetModel(KernelModel):
         truth = to_numpy(y) if is_array(y) else np.asarray(read(y))
         if truth.ndim != 1:
             raise ValueError(f"`y` must have one label for each set, got shape {truth.shape}.")
-        found = self.predict(sets)
+        predicted = to_numpy(self.predict(sets))
         if not hasattr(self, "classes_"):
-            return float(r2_score(check_numbers(y, "y"), to_numpy(found), sample_weight=weight))
+            return float(r2_score(check_numbers(y, "y"), predicted, sample_weight=weight))
         if not np.all(np.isin(truth, self.classes_)):
             raise ValueError(f"`y` must hold the labels of `fit`, {self.classes_.tolist()}, and has others.")
-        return float(np.average(truth == to_numpy(found), weights=weight))
+        return float(np.average(truth == predicted, weights=weight))
+
+
+def _an_array(sets: Any) -> Any:
+    """An array with the library and the precision of the members: that of all sets, or the first set."""
+    return sets if is_array(sets) else sets[0]
 
 
 def _means(g: Array, sizes: np.ndarray) -> Array:
     """The mean of each set's values, which stand one after the other."""
-    sets = np.repeat(np.arange(len(sizes)), sizes)
-    if not is_array(g) or isinstance(g, np.ndarray):
-        return asarray_like(np.bincount(sets, to_numpy(g), minlength=len(sizes)) / sizes, g)
-    A = np.zeros((len(sizes), int(sizes.sum())))
-    A[sets, np.arange(len(sets))] = np.repeat(1.0 / sizes, sizes)
-    return matmul(asarray_like(A, g), g[:, None])[:, 0]
+    if is_numpy(g):
+        return np.bincount(np.repeat(np.arange(len(sizes)), sizes), g, minlength=len(sizes)) / sizes
+    return matmul(averages(sizes, g), g[:, None])[:, 0]

@@ -135,8 +135,8 @@ class LeftOut:
         model = self.model
         R = InputAdapter(model.kernel_, model.solution_.C).read(model, X)
         cross = to_numpy(model.kernel_.gram(R, model.inputs_.points).K.dense())
-        own = to_numpy(model.kernel_.gram(R).K.diagonal()) if variances else np.full(len(cross), np.nan)
-        return NewInputs(self, cross, own)
+        diagonal = to_numpy(model.kernel_.gram(R).K.diagonal()) if variances else np.full(len(cross), np.nan)
+        return NewInputs(self, cross, diagonal)
 
     def split(self, Psi: Matrix) -> list[Matrix]:
         """Rows Ψ E, the columns of each part."""
@@ -145,9 +145,9 @@ class LeftOut:
 
     def joined(self, columns: list[Matrix]) -> Matrix:
         """Coordinates from the columns of the parts."""
-        whole = np.empty((len(columns[0]), sum(c.shape[1] for c in columns)))
+        whole = np.empty((len(columns[0]), sum(values.shape[1] for values in columns)))
         for part, values in zip(self.parts, columns, strict=True):
-            whole[:, slice(None) if self._implicit else part.columns] = values
+            whole[:, part.columns] = values
         return whole if self.E is None else whole @ self.E.T
 
     def rows(self, S: Any, like: Any) -> Any:
@@ -164,7 +164,7 @@ class LeftOut:
         if not self._implicit:
             e = rows[number] - h
             return e @ B.T, np.einsum("ij,ij->i", e, e)
-        K_y, norms = rows
+        K_y, norms = rows  # inner products of outputs with coordinates h and b_i are taken with K_Y
         hK = h @ self._K_Y
         be = K_y @ B.T - hK @ B.T
         hy = np.einsum("ij,ij->i", np.broadcast_to(h, K_y.shape), K_y)
@@ -173,18 +173,20 @@ class LeftOut:
 
 
 class NewInputs:
-    """m inputs: a, v and h for each, and both kinds of residuals in pairs with outputs."""
+    """m inputs: a, v and h for each, and both kinds of residuals in pairs with outputs.
 
-    def __init__(self, left_out: LeftOut, cross: Matrix, own: Matrix) -> None:
-        parts = left_out.parts
-        alpha = left_out.alpha
+    `cross` has the k(x, x_i), `diagonal` the k(x, x).
+    """
+
+    def __init__(self, left_out: LeftOut, cross: Matrix, diagonal: Matrix) -> None:
         self.left_out = left_out
         self.m = len(cross)
-        self.a = [part.gamma * (cross @ part.N) for part in parts]  # (m, n) for each part
-        self.h = [part.gamma * (cross @ part.B) for part in parts]  # (m, r)
-        moved = [np.einsum("ij,ij->i", cross, a) for a in self.a]  # γk_xᵀ N k_x
-        v = [part.gamma * (own - each) + alpha for part, each in zip(parts, moved, strict=True)]
-        self.v = [np.maximum(each, alpha) for each in v]  # (m,)
+        self.a = [part.gamma * (cross @ part.N) for part in left_out.parts]  # (m, n) for each part
+        self.h = [part.gamma * (cross @ part.B) for part in left_out.parts]  # (m, r)
+        self.v = []  # (m,)
+        for part, a in zip(left_out.parts, self.a, strict=True):
+            v = part.gamma * (diagonal - np.einsum("ij,ij->i", cross, a)) + left_out.alpha
+            self.v.append(np.maximum(v, left_out.alpha))  # v ≥ λ but for rounding
 
     def coordinates(self) -> Matrix:
         """h(x), (m, q)."""
@@ -199,20 +201,28 @@ class NewInputs:
         """r_j(y) for all training points j when input i joins with the residual e (q,), (n, q)."""
         residuals = []
         columns = self.left_out.split(e[None, :])
-        for part, a, v, own in zip(self.left_out.parts, self.a, self.v, columns, strict=True):
+        for part, a, v, e_part in zip(self.left_out.parts, self.a, self.v, columns, strict=True):
             inverse = part.own + a[i] ** 2 / v[i]
-            residuals.append((part.B - (a[i] / v[i])[:, None] * own) / inverse[:, None])
+            residuals.append((part.B - (a[i] / v[i])[:, None] * e_part) / inverse[:, None])
         return self.left_out.joined(residuals)
 
     def pairs(self, rows: Any, i: int | None = None) -> list[Pairs]:
         """Input i with every output, or without i each input with its own; `rows` are from `LeftOut.rows`."""
-        at = slice(None) if i is None else slice(i, i + 1)
-        found = []
+        inputs = slice(None) if i is None else slice(i, i + 1)
+        pairs = []
         for number, part in enumerate(self.left_out.parts):
-            be, sq_e = self.left_out.products(number, self.h[number][at], rows)
-            v = self.v[number][at, None]
-            found.append(Pairs(self.a[number][at], v, part.own[None, :], part.sq_norms[None, :], be, sq_e[:, None]))
-        return found
+            be, sq_e = self.left_out.products(number, self.h[number][inputs], rows)
+            pairs.append(
+                Pairs(
+                    a=self.a[number][inputs],
+                    v=self.v[number][inputs, None],
+                    own=part.own[None, :],
+                    sq_b=part.sq_norms[None, :],
+                    be=be,
+                    sq_e=sq_e[:, None],
+                )
+            )
+        return pairs
 
 
 def _inverse(K: Matrix, alpha: float) -> Matrix:

@@ -155,6 +155,7 @@ class Identification(Stateful, BaseEstimator):  # type: ignore[misc]  # scikit-l
         return self
 
     def _fit_directions(self, kernel: Kernel, output_kernel: Kernel, X: Any, y: Any, X_unlabeled: Any) -> None:
+        """Fit `forward_` and `reverse_`."""
         forward_alphas = check_values(np.atleast_1d(self.alphas), "alphas", strict=True)
         reverse_alphas = check_values(np.atleast_1d(self.reverse_alphas), "reverse_alphas", strict=True)
         rows = self._selection_rows(len(self.groups_))
@@ -193,6 +194,7 @@ class Identification(Stateful, BaseEstimator):  # type: ignore[misc]  # scikit-l
         check_is_fitted(self, "forward_")
 
     def _kernels(self) -> tuple[Kernel, Kernel]:
+        """The kernels on spectra and on molecules, checked."""
         kernel = default_kernel() if self.kernel is None else self.kernel
         output_kernel = Tanimoto() if self.output_kernel is None else self.output_kernel
         return check_scalar(kernel, objects="X"), check_scalar(output_kernel, "output_kernel", objects="y")
@@ -341,18 +343,19 @@ class Identification(Stateful, BaseEstimator):  # type: ignore[misc]  # scikit-l
         """
         self._check_fitted()
         check_same_length(scores, truth, "scores", "truth")
-        found = check_scores(scores)
+        queries = check_scores(scores)
         places = check_numbers(truth, "truth")
         if places.ndim != 1:
             raise ValueError(f"`truth` has shape {places.shape}; it must be a list, one position for each query.")
-        check_groups(groups, len(found), rows="`scores`")
-        for i, (f, t) in enumerate(zip(found, places, strict=True)):
-            if not (0 <= t < len(f) and t == math.floor(t)) or np.isneginf(f[int(t)]):
+        check_groups(groups, len(queries), rows="`scores`")
+        for i, (f, t) in enumerate(zip(queries, places, strict=True)):
+            is_index = 0 <= t < len(f) and t == math.floor(t)
+            if not is_index or np.isneginf(f[int(t)]):  # an excluded candidate is not the true one
                 raise ValueError(f"`truth` {t:g} of query {i} is not an index of its {len(f)} candidates.")
         true = places.astype(int).tolist()
-        self.temperature_ = temperature(found, true)
-        self.calibration_ = group_means(nonconformity(found, true, self.temperature_), keys(groups))
-        self.best_scores_ = np.sort([float(f.max()) for f in found])
+        self.temperature_ = temperature(queries, true)
+        self.calibration_ = group_means(nonconformity(queries, true, self.temperature_), keys(groups))
+        self.best_scores_ = np.sort([float(f.max()) for f in queries])
         return self
 
     def predict_proba(self, X: Any, candidates: Any, candidate_groups: Any = None) -> list[np.ndarray]:

@@ -13,6 +13,9 @@ from iokr._validation.arguments import COUNT, FLAG, check_number, either
 __all__ = ["best_pairs", "f1_threshold", "fit_logistic", "lower_bound", "root_mean_square"]
 
 _PANEL = 1 << 22  # scores held at a time
+_STEPS = 100  # of Newton's method, at most
+_SMALLEST_STEP = 1e-10  # of the line search
+_TOL = 1e-9  # of the gradient, per pair
 
 
 def lower_bound(threshold: Any, top: Any, known: Any, default: Callable[[], float]) -> float:
@@ -44,11 +47,11 @@ def best_pairs(
     """
     xp = array_namespace(A)
     m = int(B.shape[0])
-    left_out = None if known is None else np.unique(known[:, 0] * m + known[:, 1])
+    left_out = np.empty(0, dtype=np.intp) if known is None else np.unique(known[:, 0] * m + known[:, 1])
     parts = [(np.empty((0, 2), dtype=np.intp), np.empty(0))]
     cut = above
     for rows in blocks(A.shape[0], max(1, _PANEL // max(m, 1))):
-        start = rows.start if one_list else 0
+        start = rows.start if one_list else 0  # with one list, columns before `start` have i > j
         S = gemm(A[rows, :], B[start:, :])
         flat = xp.reshape(S, (-1,))
         hits = xp.nonzero(flat > cut)[0]
@@ -56,14 +59,15 @@ def best_pairs(
         scores = to_numpy(xp.take(flat, hits, axis=0))
         i = flat_index // (m - start) + rows.start
         j = flat_index % (m - start) + start
-        keep = j > i if one_list else np.ones(len(i), dtype=bool)
-        if left_out is not None:
-            keep &= ~np.isin(i * m + j, left_out)
+        keep = ~np.isin(i * m + j, left_out)
+        if one_list:
+            keep &= j > i
         parts.append((np.column_stack([i[keep], j[keep]]), scores[keep]))
         if top is not None:
-            parts = [_best(parts, top)]
-            if len(parts[0][1]) == top:
-                cut = max(above, float(parts[0][1][-1]))  # later pairs with this score come after those found
+            best, best_scores = _best(parts, top)
+            parts = [(best, best_scores)]
+            if len(best) == top:
+                cut = max(above, float(best_scores[-1]))  # later pairs with this score come after those found
     return _best(parts, top)
 
 
@@ -71,10 +75,11 @@ def _best(parts: list[tuple[np.ndarray, np.ndarray]], top: int | None) -> tuple[
     """All parts in one list, best first, at most `top` pairs; of equal scores the earlier pair first."""
     pairs = np.concatenate([p for p, _ in parts])
     scores = np.concatenate([s for _, s in parts])
-    if top is not None and len(scores) > top:
-        candidates = np.flatnonzero(scores >= np.partition(scores, len(scores) - top)[len(scores) - top])
-        pairs, scores = pairs[candidates], scores[candidates]
-    order = np.argsort(-scores, kind="stable")[:top]
+    candidates = np.arange(len(scores))
+    if top is not None and len(scores) > top:  # only these need to be sorted
+        place = len(scores) - top
+        candidates = np.flatnonzero(scores >= np.partition(scores, place)[place])
+    order = candidates[np.argsort(-scores[candidates], kind="stable")[:top]]
     return pairs[order], scores[order]
 
 
@@ -92,11 +97,6 @@ def f1_threshold(truth: Array, scores: Array) -> float:
     if between < s[best]:
         return between
     return float(s[best + 1])  # the mean of neighbouring floats can be the larger one
-
-
-_STEPS = 100  # of Newton's method, at most
-_SMALLEST_STEP = 1e-10  # of the line search
-_TOL = 1e-9  # of the gradient, per pair
 
 
 def root_mean_square(S: np.ndarray) -> float:

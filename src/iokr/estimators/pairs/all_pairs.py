@@ -49,10 +49,11 @@ class AllPairs:
         k_uᵀ U [(Uᵀ Y U)/(E + 2λ)] Uᵀ (δ e_v + 2(1 − δ) k_v): S is not needed, and Uᵀ k_v = s ∘ Uᵀ e_v for known v.
         """
         spectrum = PairSpectrum.of(K)
-        s, U, T = to_numpy(spectrum.s), to_numpy(spectrum.U), spectrum.rotate(Y)
+        U = to_numpy(spectrum.U)
+        T = spectrum.rotate(Y)
         left = matmul(K_new, U)
-        right = np.vstack([U * s, left])
-        own = np.vstack([U, np.zeros((len(K_new), len(U)))])
+        right = np.vstack([U * to_numpy(spectrum.s), left])
+        own = np.vstack([U, np.zeros((len(K_new), len(U)))])  # e_v is zero for a new node
         for mix, alpha in grid:
             ends = 2 * (1 - mix) * right + mix * own
             weighted = matmul(left, T / (spectrum.eigenvalues(mix) + 2 * alpha))
@@ -61,9 +62,10 @@ class AllPairs:
     def factors(self, K: Array, own: np.ndarray) -> tuple[Array, Array]:
         """(A, B) with f(u, v) = ⟨a_u, b_v⟩; rows of K are k(u, x_i), `own` the i of a node that is x_i, else −1."""
         xp = array_namespace(K)
-        S, right = self.S, self.S.T if self.ordered else self.S
         M = self.ends(K, own)
-        return xp.concat([matmul(M, S), matmul(K, right)], axis=1), xp.concat([K, M], axis=1)
+        transposed = self.S.T if self.ordered else self.S  # S is symmetric for pairs without order
+        A = xp.concat([matmul(M, self.S), matmul(K, transposed)], axis=1)
+        return A, xp.concat([K, M], axis=1)
 
     def ends(self, K: Array, own: np.ndarray) -> Array:
         """m_u of nodes, in rows."""

@@ -29,8 +29,8 @@ from iokr.solvers.base import Solver
 __all__ = ["IOKRClassifier"]
 
 
-def _closed(model: Any) -> bool:
-    """Whether leave-one-out, which probabilities are calibrated on, has a closed form."""
+def _has_probabilities(model: Any) -> bool:
+    """Whether leave-one-out, on which probabilities are calibrated, has a closed form."""
     return model.loss is None or bool(getattr(model.loss, "quadratic", False))
 
 
@@ -38,8 +38,8 @@ def _closed(model: Any) -> bool:
 class IOKRClassifier(ClassifierMixin, PlainModel):  # type: ignore[misc]
     """argmax_c ⟨h(x), ψ(c)⟩ with ⟨ψ(a), ψ(b)⟩ = [a = b]: `IOKR` with the output kernel `Delta()`, as a classifier.
 
-    Kernel ridge on the indicators of the classes, so h_c(x) estimates the fraction of class c at x. What is kept is one
-    column of coefficients for each class. `model_` is the `IOKR` inside, with all that it can do.
+    Kernel ridge on the indicators of the classes, so h_c(x) estimates the fraction of class c at x. There is one column
+    of coefficients for each class. `model_` is the `IOKR` inside, with all its methods.
 
     Parameters
     ----------
@@ -110,15 +110,17 @@ class IOKRClassifier(ClassifierMixin, PlainModel):  # type: ignore[misc]
 
     def _finish(self, sample_weight: Any) -> None:
         self.__dict__.pop("temperature_", None)
-        if _closed(self):
-            H, truth = to_numpy(left_out_values(self.model_)), to_numpy(self.model_.targets_.Psi)
-            squares = _squares(H)
-            self.temperature_ = temperature(squares[truth == 1], squares, self.model_.targets_.weight)
+        if _has_probabilities(self):
+            squares = _squares(to_numpy(left_out_values(self.model_)))
+            truth = to_numpy(self.model_.targets_.Psi) == 1
+            self.temperature_ = temperature(squares[truth], squares, self.model_.targets_.weight)
 
     def decision_function(self, X: Any) -> Array:
         """h_c(x), (m, c), in the order of `classes_`; of two classes h₂(x) − h₁(x), (m,)."""
         H = self._values(X)
-        return H[:, 1] - H[:, 0] if len(self.classes_) == 2 else H
+        if len(self.classes_) == 2:
+            return H[:, 1] - H[:, 0]
+        return H
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest h_c(x), the first of equal ones; m labels."""
@@ -139,12 +141,12 @@ class IOKRClassifier(ClassifierMixin, PlainModel):  # type: ignore[misc]
         weight = check_weight(sample_weight, check_same_length(X, labels), X)
         return float(super().score(X, labels, weight))
 
-    @available_if(_closed)  # type: ignore[untyped-decorator]
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
         """exp(−‖h(x) − ψ(c)‖²/T) / Σ_c' exp(−‖h(x) − ψ(c')‖²/T), (m, c), in the order of `classes_`.
 
         T is the one whose leave-one-out probabilities of the training labels have the smallest log loss, as in
-        `IOKR.predict_proba`. There for the square loss.
+        `IOKR.predict_proba`. The method exists for the square loss only.
         """
         return softmax(_squares(self._values(X)), self.temperature_)
 

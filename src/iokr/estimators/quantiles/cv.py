@@ -73,7 +73,7 @@ class QuantileCurvesCV(QuantileRegression):
     >>> import numpy as np
     >>> from iokr import QuantileCurvesCV
     >>> rng = np.random.default_rng(0)
-    >>> x = rng.uniform(size=(60, 1))  # in no order: folds are contiguous
+    >>> x = rng.uniform(size=(60, 1))  # not sorted, since folds are contiguous
     >>> y = np.sin(6 * x[:, 0]) + rng.normal(size=60) / 9
     >>> model = QuantileCurvesCV(alphas=(0.01, 1.0), crossings=(0.05,), cv=3).fit(x, y)
     >>> model.alpha_, model.cv_errors_.shape
@@ -116,13 +116,8 @@ class QuantileCurvesCV(QuantileRegression):
             Axis("alpha", alphas),
         )
         progress = begin(self, n_points(axes) * len(folds), X=X, y=y)
-        found = select(
-            self,
-            axes,
-            self._on_folds(folds, kernels, levels, alphas),
-            n_folds=len(folds),
-            progress=report(progress, self),
-        )
+        parts = self._on_folds(folds, kernels, levels, alphas)
+        found = select(self, axes, parts, n_folds=len(folds), progress=report(progress, self))
         i, j, k, _ = found.best_index
         self._learn(rows.weighted(), kernels[i], levels[j, k], found.best["alpha"])
         end(progress, self, X=X, y=y)
@@ -137,18 +132,18 @@ class QuantileCurvesCV(QuantileRegression):
     ) -> Iterator[Part]:
         """Pinball losses of held-out rows, a path over alpha for all kernels and crossings."""
         descending = sorted(range(len(alphas)), key=lambda a: -alphas[a])
-        for number, (train, test) in enumerate(folds):
+        for fold, (train, test) in enumerate(folds):
             center = self._center(train)
             solver = self._iterative()
             for i, kernel in enumerate(kernels):
                 points = Points.of(kernel, train.X, self._constant)
                 gram = points.training_gram()
                 K = points.cross(points.kernel.represent(test.X))
-                for (j, k), some in levels.items():
+                for (j, k), at_levels in levels.items():
                     errors = np.empty(len(alphas))
                     solution = None
                     for a in descending:  # each solution is the start of the next
-                        solution = solve_levels(gram, train, some, alphas[a], center, solver, solution)
-                        Q = QuantileFit(points, some, solution.C, center).evaluate(K, some.theta)
-                        errors[a] = pinball(test.y, np.sort(Q, axis=1), some.theta, test.weight)
-                    yield Part((i, j, k), test.total * errors, number, test.total)
+                        solution = solve_levels(gram, train, at_levels, alphas[a], center, solver, solution)
+                        Q = QuantileFit(points, at_levels, solution.C, center).evaluate(K, at_levels.theta)
+                        errors[a] = pinball(test.y, np.sort(Q, axis=1), at_levels.theta, test.weight)
+                    yield Part((i, j, k), test.total * errors, fold, test.total)

@@ -16,7 +16,7 @@ from iokr.data.objects import BadObject, as_array, as_objects, n_objects
 from iokr.data.ragged import places_within
 from iokr.kernels.base import Kernel, MemberKernel, fit_part
 
-__all__ = ["Bags", "SetKernel"]
+__all__ = ["Bags", "SetKernel", "averages"]
 
 
 @component
@@ -69,7 +69,7 @@ class SetKernel(MemberKernel):
         left, sizes = R.chosen()
         right, others = S.chosen()
         K = self.base_.block(left, right)
-        return matmul(matmul(_averages(sizes, K), K), _averages(others, K).T)
+        return matmul(matmul(averages(sizes, K), K), averages(others, K).T)
 
     def diag(self, R: Bags) -> Array:
         """The mean of k over each set with itself."""
@@ -121,8 +121,8 @@ def _named_by_set(starts: np.ndarray) -> Iterator[None]:
         raise type(error)("Set", which, f": {inside}{error.text}", error.argument) from None
 
 
-def _averages(sizes: np.ndarray, like: Array) -> Array:
-    """(sets, members): 1/|p| where a member is in p."""
+def averages(sizes: np.ndarray, like: Array) -> Array:
+    """(sets, members): 1/|p| where a member is in p; members stand one set after the other."""
     A = np.zeros((len(sizes), int(sizes.sum())))
     A[np.repeat(np.arange(len(sizes)), sizes), np.arange(A.shape[1])] = np.repeat(1 / np.maximum(sizes, 1), sizes)
     return asarray_like(A, like)
