@@ -99,8 +99,8 @@ def train(
         assert model.training is not None
         return model.training
 
-    given = [context.params[name] for name in ("annotations", "candidates", "database")]
-    inputs = [*spectra, *(path for path in given if path is not None)]
+    tables = {name: context.params[name] for name in ("annotations", "candidates", "database")}
+    inputs = [*spectra, *(path for path in tables.values() if path is not None)]
     with (
         new_file(output, rejected, force=force, inputs=inputs),
         _checkpoint(output, "folds") as checkpoint,
@@ -112,7 +112,7 @@ def train(
             say(f"records that were left out or changed are listed in {rejected}", quiet=quiet)
         else:
             rejected.unlink(missing_ok=True)  # of an earlier model
-    if not folds or given[1:] == [None, None]:
+    if not folds or (tables["candidates"] is None and tables["database"] is None):
         say(
             "iokr: without candidates the model is not calibrated: it gives no probabilities and no prediction sets.",
             quiet=quiet,
@@ -291,15 +291,13 @@ def _read(context: typer.Context, progress: "Progress") -> Any:
 @contextmanager
 def _checkpoint(result: Path, what: str) -> "Iterator[app.Checkpoint]":
     """A file of finished parts next to a result: removed when the result is written, but not after an interrupt."""
-    parts = app.Checkpoint(result.with_name(f"{result.name}.partial") / f"{what}.jsonl")
+    checkpoint = app.Checkpoint(result.with_name(f"{result.name}.partial") / f"{what}.jsonl")
 
     def words() -> str:
-        return (
-            f"{len(parts.parts)} finished {what} are stored; the same command resumes from there."
-            if parts.parts
-            else ""
-        )
+        if not checkpoint.parts:
+            return ""
+        return f"{len(checkpoint.parts)} finished {what} are stored; the same command resumes from there."
 
     with closing_words(words):
-        yield parts
-    parts.remove()
+        yield checkpoint
+    checkpoint.remove()

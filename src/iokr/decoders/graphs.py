@@ -16,6 +16,7 @@ from iokr.decoders._search.local import distinct_labels
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
 from iokr.kernels.base import Kernel
+from iokr.kernels.structured.graphs import edge_labels
 
 __all__ = ["GraphDecoder", "Sketch", "given_labels", "graph_kernel", "label_names"]
 
@@ -77,10 +78,10 @@ class GraphDecoder(Decoder):
         labelled = any(label is not None for label in labels)
         edges_labelled = any(label is not None for label in self.edge_labels_)
         kinds = np.asarray(g.adjacency).astype(np.int64)
-        edge_labels = as_objects([None, *self.edge_labels_])[kinds]  # (N, N)
+        label_of_edge = as_objects([None, *self.edge_labels_])[kinds]  # (N, N), None where there is no edge
         if not self._networkx:
             written = ((kinds > 0).astype(np.int64), labels if labelled else None)
-            return (*written, edge_labels) if edges_labelled else written
+            return (*written, label_of_edge) if edges_labelled else written
         networkx = import_module("networkx")
         G = networkx.Graph()
         edges = np.argwhere(np.triu(kinds)).tolist()
@@ -89,7 +90,7 @@ class GraphDecoder(Decoder):
         if labelled:
             networkx.set_node_attributes(G, dict(enumerate(labels)), self._label)
         if edges_labelled:
-            networkx.set_edge_attributes(G, {(a, b): edge_labels[a, b] for a, b in edges}, self._edge_label)
+            networkx.set_edge_attributes(G, {(a, b): label_of_edge[a, b] for a, b in edges}, self._edge_label)
         return G
 
     def _costs(self, h: Array, some: Sequence[Sketch], embedding: Embedding) -> np.ndarray:
@@ -98,7 +99,7 @@ class GraphDecoder(Decoder):
 
 
 def graph_kernel(embedding: Embedding) -> Kernel | None:
-    """The output kernel if its domain are graphs."""
+    """The output kernel if it is one on graphs."""
     kernel = embedding.kernel_
     return kernel if kernel is not None and kernel.domain == "graphs" else None
 
@@ -111,20 +112,21 @@ def label_names(kernel: Any) -> tuple[str, str]:
 
 
 def given_labels(y: Any, name: str, edge_name: str) -> tuple[list[Any], list[Any]]:
-    """The labels of the nodes and of the edges of a graph, None for each without label."""
+    """The labels of the nodes and of the edges of a graph, None for each without a label."""
     if is_networkx(y):
         nodes = [label for _, label in y.nodes(data=name)]
         return nodes, [label for _, _, label in y.edges(data=edge_name)]
     adjacency, labels = y[:2]
     nodes = [None] * n_objects(adjacency) if labels is None else list(labels)
     if len(y) == 2 or y[2] is None:
-        return nodes, [None]
+        return nodes, [None]  # one for all edges
     A = adjacency.toarray() if is_sparse(adjacency) else to_numpy(adjacency)
     return nodes, [y[2][a][b] for a, b in np.argwhere(A != 0).tolist()]
 
 
 def _sketch(g: Graph, numbers: dict[Hashable, int], edge_numbers: dict[Hashable, int]) -> Sketch:
+    """A parsed graph, its labels as numbers."""
     adjacency = np.zeros((len(g), len(g)), dtype=np.int64)
-    kinds = [1 + edge_numbers[kind] for kind in g.edges or [None] * len(g.indices)]
+    kinds = [1 + edge_numbers[label] for label in edge_labels(g)]
     adjacency[np.repeat(np.arange(len(g)), np.diff(g.starts)), g.indices] = kinds
     return Sketch(adjacency, np.array([numbers[label] for label in g.labels]))

@@ -126,19 +126,17 @@ class FeatureMap(ABC):
 
     def take_features(self) -> Any:
         """What is kept of the features at fit: Φ, until `remember`; it is returned once."""
-        Phi = self._at_fit
-        self._at_fit = None
-        return Phi
+        return vars(self).pop("_at_fit", None)
 
-    def _state_error(self, Phi: Array, diagonal: Array) -> None:
-        """Set tr(K − K̂) / tr K, and keep Φ."""
+    def _finish_fit(self, Phi: Array, diagonal: Array) -> None:
+        """Keep Φ, and set tr(K − K̂) / tr K from the diagonal of K."""
+        self._at_fit = Phi
         xp = array_namespace(Phi)
         diagonal = asarray_like(diagonal, Phi)
         parts = blocks(int(Phi.shape[0]), _height(int(Phi.shape[1]), Phi))
         rest = [xp.sum(xp.clip(diagonal[rows] - _sq_norms(Phi[rows, :]), min=0.0)) for rows in parts]
         trace = float(xp.sum(diagonal))
         self.error = float(sum(rest[1:], rest[0])) / trace if trace > 0 else 0.0
-        self._at_fit = Phi
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_at_fit"}
@@ -179,24 +177,23 @@ class Landmarks(FeatureMap):
             Phi = self._factor(R, rank, diagonal, rounding, None if pivots == "greedy" else rng)
         if tol is not None:
             Phi = self._first(Phi, diagonal, tol)
-        self._state_error(Phi, diagonal)
+        self._finish_fit(Phi, diagonal)
 
     def _stored(self) -> dict[str, Any]:
         return {"L": self.L}
 
     def _draw(self, R: Any, chosen: np.ndarray, *, ordered: bool) -> Array:
         """Φ of P among the chosen objects, without those that the others represent; `ordered`: the best ones first."""
-        P = take_rows(R, chosen)
-        M = self.kernel.block(P, P)
+        self.pivots = chosen
+        self.P = take_rows(R, chosen)
+        M = self.kernel.block(self.P, self.P)
         factor = None if ordered else _lower(M)
         if factor is None:
             M = to_numpy(M)
             L, order = pivoted_cholesky(np.ascontiguousarray((M + M.T) / 2))
             factor = np.tril(L[order])
-            chosen = chosen[order]
-            P = take_rows(R, chosen)
-        self.pivots = chosen
-        self.P = P
+            self.pivots = chosen[order]
+            self.P = take_rows(R, self.pivots)
         self.L = factor
         return self.features(R)
 
@@ -206,7 +203,7 @@ class Landmarks(FeatureMap):
         xp = array_namespace(left)
         Phi = np.empty((n, rank), order="F") if is_numpy(left) else empty_like((n, rank), left)
         chosen: list[np.ndarray] = []
-        closed = np.zeros(n, dtype=bool)
+        closed = np.zeros(n, dtype=bool)  # which objects are chosen
         count = 0
         while count < rank:
             residual = xp.where((left <= rounding) | asarray_like(closed, left), 0.0, left)
@@ -216,10 +213,10 @@ class Landmarks(FeatureMap):
                 break
             J = J[: rank - count]
             L = L[: rank - count, : rank - count]
-            there = J if is_numpy(left) else asarray_like(J, left)
-            columns = self.kernel.block(R, take_rows(R, there))
+            rows = asarray_like(J, left)
+            columns = self.kernel.block(R, take_rows(R, rows))
             if count:
-                columns = columns - matmul(known, take_rows(known, there).T)
+                columns = columns - matmul(known, take_rows(known, rows).T)
             # the next columns of Φ: (k(x, x_J) − k̂(x, x_J)) L⁻ᵀ
             new = CholeskyFactor(asarray_like(np.ascontiguousarray(L), columns)).solve_rows(columns)
             Phi[:, count : count + len(J)] = new
@@ -258,18 +255,18 @@ class Landmarks(FeatureMap):
         self, R: Any, J: np.ndarray, residual: np.ndarray, Phi: Array, rounding: float, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
         """The accepted ones of the drawn objects J, and the factor of their residual matrix."""
-        there = J if is_numpy(Phi) else asarray_like(J, Phi)
-        some = take_rows(R, there)
-        rows = take_rows(Phi, there)
-        S = to_numpy(self.kernel.block(some, some) - matmul(rows, rows.T))
+        rows = asarray_like(J, Phi)
+        drawn = take_rows(R, rows)
+        features = take_rows(Phi, rows)
+        S = to_numpy(self.kernel.block(drawn, drawn) - matmul(features, features.T))
         accepted: list[int] = []
         L = np.zeros(S.shape)
         chances = rng.uniform(size=len(J))
         for i, (chance, before) in enumerate(zip(chances.tolist(), residual.tolist(), strict=True)):
             count = len(accepted)
             own = L[i, :count]
-            now = before if i == 0 else float(S[i, i] - own @ own)
-            if i and not (now > rounding and chance * before < now):
+            now = before if i == 0 else float(S[i, i] - own @ own)  # the residual after the accepted ones
+            if i and not (now > rounding and chance * before < now):  # the first is always accepted
                 continue
             L[i:, count] = (S[i:, i] - L[i:, :count] @ own) / now**0.5
             accepted.append(i)
@@ -331,7 +328,7 @@ class SketchedLandmarks(FeatureMap):
         values, V = eigh((M + M.T) / 2)
         positive = values > rank * _EPS * max(float(values[-1]), 0.0)
         self.T = np.ascontiguousarray(matmul(S.T, V[:, positive] / np.sqrt(values[positive])))
-        self._state_error(self.features(R), diagonal)
+        self._finish_fit(self.features(R), diagonal)
 
     def _stored(self) -> dict[str, Any]:
         return {"T": self.T}
@@ -365,7 +362,9 @@ def _height(width: int, like: Any) -> int:
 
 def _sq_norms(Phi: Array) -> Array:
     """‖φ_i‖², on a device without an array of squares."""
-    return row_sq_norms(Phi) if is_numpy(Phi) else array_namespace(Phi).linalg.vector_norm(Phi, axis=1) ** 2
+    if is_numpy(Phi):
+        return row_sq_norms(Phi)
+    return array_namespace(Phi).linalg.vector_norm(Phi, axis=1) ** 2
 
 
 def _lower(M: Array) -> Array | None:

@@ -97,10 +97,12 @@ class EpsilonInsensitive(RadialLoss):
     def shrinkage(self, m: Array, t: Array) -> tuple[Array, Array]:
         """1 while m ≤ ε, ε/m while m ≤ ε + 1/t, else 1 − 1/(tm)."""
         xp = array_namespace(m)
-        free, stuck = m <= self.epsilon, m <= self.epsilon + 1 / t
+        free = m <= self.epsilon
+        at_kink = m <= self.epsilon + 1 / t
         safe = xp.where(free, 1.0, m)
-        tau = xp.where(free, 1.0, xp.where(stuck, self.epsilon / safe, 1 - 1 / (t * safe)))
-        return tau, xp.where(free, 1.0, xp.astype(~stuck, m.dtype))
+        tau = xp.where(at_kink, self.epsilon / safe, 1 - 1 / (t * safe))
+        slope = xp.astype(~at_kink, m.dtype)
+        return xp.where(free, 1.0, tau), xp.where(free, 1.0, slope)
 
     def reach(self, weight: Array) -> Array:
         """w."""
@@ -164,6 +166,7 @@ class Insensitive(RadialLoss):
         return Insensitive(self.base.in_units(s), in_length(self.epsilon, s, "epsilon"))
 
     def _beyond(self, r: Array) -> Array:
+        """(r − ε)₊."""
         return array_namespace(r).clip(r - self.epsilon, min=0.0)
 
     def profile(self, r: Array) -> Array:
@@ -177,7 +180,8 @@ class Insensitive(RadialLoss):
     def shrinkage(self, m: Array, t: Array) -> tuple[Array, Array]:
         """1 while m ≤ ε, else (ε + the proximal point of φ at m − ε)/m."""
         xp = array_namespace(m)
-        free, beyond = m <= self.epsilon, self._beyond(m)
+        free = m <= self.epsilon
+        beyond = self._beyond(m)
         tau, slope = self.base.shrinkage(beyond, t)
         moved = (self.epsilon + tau * beyond) / xp.where(free, 1.0, m)
         return xp.where(free, 1.0, moved), xp.where(free, 1.0, slope)

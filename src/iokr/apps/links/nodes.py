@@ -23,14 +23,16 @@ from iokr.estimators.links.ranking import best_pairs, root_mean_square
 
 __all__ = ["ModelNodes", "PairScores", "Selection", "Side", "rank"]
 
+_SAMPLE = 1000  # labelled nodes between which the size of scores is measured
+
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """Nodes of one kind: what they are called, their ids, and X as the kernels take it; later nodes come last."""
+    """Nodes of one kind: those of training, then new ones, which are called later nodes."""
 
-    kind: str
+    kind: str  # what they are called
     ids: NDArray[np.str_]
-    X: Any
+    X: Any  # as the kernels take it
     n_later: int = 0
 
     @property
@@ -57,8 +59,8 @@ class ModelNodes:
     @classmethod
     def of(cls, network: LinkData, X: Sequence[Any]) -> ModelNodes:
         """Of a network, and the features of each kind as the kernels take them."""
-        sides = (Side(kind, nodes.ids, x) for kind, nodes, x in zip(network.kinds, network.sides, X, strict=False))
-        return cls(tuple(sides), network.links, network.labeled)
+        named = zip(network.kinds, network.sides, X, strict=False)  # `kinds` has two names for one kind, too
+        return cls(tuple(Side(kind, side.ids, x) for kind, side, x in named), network.links, network.labeled)
 
     @property
     def across(self) -> bool:
@@ -100,7 +102,9 @@ class ModelNodes:
         """The known links between all nodes, (N, N), symmetric; later nodes have none."""
         known: Any = csr_array(self.links, copy=True)
         known.resize(self.n_rows, len(self.sides[-1].ids))
-        return csr_array(block_array([[None, known], [known.T, None]]) if self.across else known)
+        if self.across:
+            known = block_array([[None, known], [known.T, None]])
+        return csr_array(known)
 
     def with_later(self, later: Iterable[tuple[NDArray[np.str_], Any] | None]) -> ModelNodes:
         """The same nodes, and for each kind (ids, X) of new nodes, or None."""
@@ -121,25 +125,26 @@ class ModelNodes:
 
     def numbers_of(self, names: Sequence[str], where: str) -> Numbers:
         """Nodes by their ids, each once; an unknown one is an error that names those like it."""
-        at = pd.Index(self.ids).get_indexer(list(names))
-        for name, number in zip(names, at, strict=True):
+        numbers = pd.Index(self.ids).get_indexer(list(names))
+        for name, number in zip(names, numbers, strict=True):
             if number < 0:
                 raise ValueError(
-                    f"{where}: {name!r:.60} is not a node of the network; {_near(name, self.ids.tolist())}"
+                    f"{where}: {name!r:.60} is not a node of the network; {_suggestion(name, self.ids.tolist())}"
                 )
-        return np.array(pd.unique(at), dtype=np.int64)
+        return np.array(pd.unique(numbers), dtype=np.int64)
 
 
-def _near(unknown: str, names: Sequence[str]) -> str:
+def _suggestion(unknown: str, names: Sequence[str]) -> str:
+    """The end of an error: ids that contain the unknown one or are part of it, else ids with similar letters."""
     folded = alike(unknown)
-    near = [name for name in names if folded in alike(name) or alike(name) in folded]
-    near = sorted(near, key=lambda name: abs(len(name) - len(unknown))) or get_close_matches(unknown, names)
+    inside = [name for name in names if folded in alike(name) or alike(name) in folded]
+    near = sorted(inside, key=lambda name: abs(len(name) - len(unknown))) or get_close_matches(unknown, names)
     if near:
         return f"did you mean {', '.join(map(repr, near[:3]))}?"
     return f"ids look like {names[0]!r}."
 
 
-# ----------------------------------------------------------------------------------------------------- which are ranked
+# ------------------------------------------------------------------------------------------------------ pairs to rank
 
 
 @dataclass(frozen=True)
@@ -157,44 +162,49 @@ class Selection:
         """
         one, other = self._lists(nodes)
         blocks = _across(one, other, nodes.n_rows) if nodes.across else _within(one, other)
-        found = [(a, b) for a, b in blocks if len(a) and (b is None or len(b))]
-        if not any(_n_unknown(nodes, a, b) for a, b in found):
+        blocks = [(a, b) for a, b in blocks if len(a) and (b is None or len(b))]
+        if not any(_n_unknown(nodes, a, b) for a, b in blocks):
             between = " across the two kinds" if nodes.across else ""
             raise ValueError(f"No pair{between} is left to rank: all pairs of the selected nodes are known links.")
-        return found
+        return blocks
 
     def _lists(self, nodes: ModelNodes) -> tuple[Numbers, Numbers]:
+        """The nodes of one end of a pair, and of the other."""
         everyone = np.arange(len(nodes.ids))
         if self.partners_of:
             return nodes.numbers_of(self.partners_of, "`partners_of`"), everyone
         if self.between:
-            one, other = (nodes.numbers_of(*_ids_of(names)) for names in self.between)
-            return one, other
-        return (np.flatnonzero(nodes.is_later) if nodes.n_later else everyone), everyone
+            one, other = self.between
+            return nodes.numbers_of(*_ids_of(one)), nodes.numbers_of(*_ids_of(other))
+        if nodes.n_later:
+            return np.flatnonzero(nodes.is_later), everyone
+        return everyone, everyone
 
     def described(self) -> str:
         """The nodes, in a sentence."""
         if self.partners_of:
-            some = (name if "`" in name else f"`{name}`" for name in self.partners_of[:3])
-            return f" with {', '.join(some)}{' …' if len(self.partners_of) > 3 else ''}"
+            names = ", ".join(name if "`" in name else f"`{name}`" for name in self.partners_of[:3])
+            return f" with {names} …" if len(self.partners_of) > 3 else f" with {names}"
         return " between the two lists" if self.between else ""
 
 
 def _within(one: Numbers, other: Numbers) -> list[tuple[Numbers, Numbers | None]]:
-    """What one list has alone and all of the other, what they share and the rest, and two shared nodes."""
+    """Nodes of one list alone with all of the other, shared nodes with the rest of the other, and shared nodes."""
     shared = np.intersect1d(one, other)
     rest = np.setdiff1d(other, shared)
     return [(np.setdiff1d(one, shared), np.union1d(rest, shared)), (shared, rest), (shared, None)]
 
 
 def _across(one: Numbers, other: Numbers, n_rows: int) -> list[tuple[Numbers, Numbers | None]]:
-    """Pairs of a row of one list and a column of the other, without those that the two lists give twice."""
-    (rows, columns), (more_rows, more_columns) = ((part[part < n_rows], part[part >= n_rows]) for part in (one, other))
-    again = np.intersect1d(more_rows, rows)
+    """Rows of one list with columns of the other, and rows of the other with columns of the one: each pair once."""
+    rows = one[one < n_rows]
+    columns = one[one >= n_rows]
+    other_rows = other[other < n_rows]
+    other_columns = other[other >= n_rows]
     return [
-        (rows, more_columns),
-        (np.setdiff1d(more_rows, rows), columns),
-        (again, np.setdiff1d(columns, more_columns)),
+        (rows, other_columns),
+        (np.setdiff1d(other_rows, rows), columns),
+        (np.intersect1d(other_rows, rows), np.setdiff1d(columns, other_columns)),
     ]
 
 
@@ -213,9 +223,6 @@ def _ids_of(names: Any) -> tuple[list[str], str]:
     return [str(name) for name in names], "`between`"
 
 
-_SAMPLE = 1000  # labelled nodes between which the size of scores is measured
-
-
 @dataclass(frozen=True, eq=False)
 class PairScores:
     """Factors of the scores f(u, v) = ⟨a_u, b_v⟩: of all nodes, or of rows and of columns."""
@@ -228,7 +235,7 @@ class PairScores:
     def of(cls, parts: Sequence[tuple[str, Any, float]], nodes: ModelNodes) -> PairScores:
         """Σ_m slope_m f_m(u, v), of fitted models (method, model, slope)."""
         if nodes.across:
-            [(_, model, _)] = parts
+            [(_, model, _)] = parts  # a single method, whose scores need no slope
             return cls(*_bipartite_factors(nodes, model), first=nodes.n_rows)
         factors = [_scaled_factors(nodes, model, slope) for _, model, slope in parts]
         left, right = zip(*factors, strict=True)
@@ -244,18 +251,19 @@ class PairScores:
 
     def size(self, labeled: Numbers) -> float:
         """The root mean square of scores between labelled nodes, at most a thousand of them."""
-        some = labeled[np.linspace(0, len(labeled) - 1, min(_SAMPLE, len(labeled))).astype(int)]
-        return root_mean_square(self.between(some, some))
+        sample = labeled[np.linspace(0, len(labeled) - 1, min(_SAMPLE, len(labeled))).astype(int)]
+        return root_mean_square(self.between(sample, sample))
 
 
 def _scaled_factors(nodes: ModelNodes, model: Any, slope: float) -> tuple[Matrix, Matrix]:
     """The factors of slope · f(u, v), for nodes of training and then for later ones."""
     [side] = nodes.sides
-    A, B = (to_numpy(part) for part in model.factors())
+    A, B = map(to_numpy, model.factors())
     if side.n_later:
-        later = (to_numpy(part) for part in model.factors(side.X[side.n_fitted :]))
-        A, B = (np.vstack(both) for both in zip((A, B), later, strict=True))
-    return A if slope == 1.0 else slope * A, B
+        later_A, later_B = map(to_numpy, model.factors(side.X[side.n_fitted :]))
+        A = np.vstack([A, later_A])
+        B = np.vstack([B, later_B])
+    return slope * A, B
 
 
 def _bipartite_factors(nodes: ModelNodes, model: BipartitePredictor) -> tuple[Matrix, Matrix]:
@@ -271,15 +279,17 @@ def rank(
 ) -> tuple[Numbers, Matrix]:
     """The best pairs of nodes that are not known to be linked, and their scores.
 
-    Of the ends of a pair the smaller number comes first, but a later node before one of training.
+    The node with the smaller number comes first, but with one kind a later node comes before one of training.
     """
     found = [_best(nodes, scores, one, other, top) for one, other in blocks]
     ends, values = (np.concatenate(part) for part in zip(*found, strict=True))
     order = np.lexsort((ends[:, 1], ends[:, 0], -values))[:top]
     ends = ends[order]
     values = values[order]
+    if nodes.across:
+        return ends, values
     later = nodes.is_later[ends]
-    swapped = later[:, 1] & ~later[:, 0] & (not nodes.across)
+    swapped = later[:, 1] & ~later[:, 0]
     return np.where(swapped[:, None], ends[:, ::-1], ends), values
 
 
@@ -287,8 +297,10 @@ def _best(
     nodes: ModelNodes, scores: PairScores, one: Numbers, other: Numbers | None, top: int
 ) -> tuple[Numbers, Matrix]:
     """The best pairs of a node of one list and one of another, which shares none, or of two nodes of one list."""
-    to = one if other is None else other
-    known = np.column_stack(nodes.adjacency[one][:, to].nonzero())
-    pairs, values = best_pairs(scores.A[one], scores.B[to - scores.first], top=top, known=known, one_list=other is None)
-    ends = np.column_stack([one[pairs[:, 0]], to[pairs[:, 1]]])
+    partners = one if other is None else other
+    known = np.column_stack(nodes.adjacency[one][:, partners].nonzero())
+    A = scores.A[one]
+    B = scores.B[partners - scores.first]
+    pairs, values = best_pairs(A, B, top=top, known=known, one_list=other is None)
+    ends = np.column_stack([one[pairs[:, 0]], partners[pairs[:, 1]]])
     return np.sort(ends, axis=1).astype(np.int64), values

@@ -47,9 +47,9 @@ def molecule_graph(smiles: str) -> tuple[np.ndarray, list[str], np.ndarray]:
         mol = Chem.MolFromSmiles(smiles.strip())
         if mol is None:
             mol = Chem.MolFromSmiles(smiles.strip(), sanitize=False)
-            if mol is not None:  # aromatic bonds stay as written
-                kept = Chem.SANITIZE_ALL ^ Chem.SANITIZE_PROPERTIES ^ Chem.SANITIZE_KEKULIZE
-                Chem.SanitizeMol(mol, kept, catchErrors=True)
+            if mol is not None:  # without checks of valences; aromatic bonds stay as written
+                steps = Chem.SANITIZE_ALL ^ Chem.SANITIZE_PROPERTIES ^ Chem.SANITIZE_KEKULIZE
+                Chem.SanitizeMol(mol, steps, catchErrors=True)
     if mol is None or mol.GetNumAtoms() == 0:
         raise BadMolecule(f"`smiles` must be a molecule, got {smiles!r:.60}.")
     adjacency = Chem.GetAdjacencyMatrix(mol).astype(np.int64)
@@ -77,17 +77,18 @@ def graph_smiles(graph: Any) -> str:
     'CC=O'
     """
     Chem = import_rdkit()
-    g = graphs([graph], "label")[0]
+    [parsed] = graphs([graph], "label")
     orders = {sign: getattr(Chem.BondType, name) for name, sign in _BONDS.items()}
     mol = Chem.RWMol()
-    for label in g.labels:
+    for label in parsed.labels:
         try:
             mol.AddAtom(Chem.Atom(str(label)))
         except RuntimeError:
             raise BadMolecule(f"{label!r:.40} is not an element.") from None
-    ends = np.repeat(np.arange(len(g)), np.diff(g.starts)).tolist()
-    for a, b, kind in zip(ends, g.indices.tolist(), g.edges or ["-"] * len(ends), strict=True):
-        if a < b:
+    ends = np.repeat(np.arange(len(parsed)), np.diff(parsed.starts)).tolist()
+    kinds = parsed.edges or ["-"] * len(ends)
+    for a, b, kind in zip(ends, parsed.indices.tolist(), kinds, strict=True):
+        if a < b:  # edges are listed from both ends
             if kind not in orders:
                 raise BadMolecule(f"{kind!r:.40} is not a bond; bonds are {', '.join(orders)}.")
             mol.AddBond(a, b, orders[kind])

@@ -13,7 +13,7 @@ __all__ = ["descend", "distinct_labels", "in_order"]
 
 
 T = TypeVar("T")
-_LESS = 1e-10  # relative decrease of the cost below which the search ends: less may be rounding, without end
+_LESS = 1e-10  # relative decrease of the cost below which the search ends: with rounding alone it would go on
 
 
 def descend(
@@ -36,7 +36,7 @@ def descend(
 
 
 def in_order(names: Iterable[Hashable]) -> list[Hashable]:
-    """Names sorted by type and text, in any order of appearance."""
+    """Names sorted by type and text, so that their order of appearance does not matter."""
     return sorted(names, key=lambda name: (type(name).__name__, repr(name)))
 
 

@@ -107,20 +107,20 @@ def _words(
     kinds = np.array([edges[label] for g in some for label in edge_labels(g)], dtype=np.int64)
     degrees = np.concatenate([np.diff(g.starts) for g in some])
     starts = np.concatenate([[0], np.cumsum(degrees)])
-    visited = np.arange(len(owner))[:, None]
+    visited = np.arange(len(owner))[:, None]  # the nodes of each path
     words = labels[:, None]
     yield owner, words
     for _ in range(length):
         last = visited[:, -1]
         times = degrees[last]
-        which = np.repeat(np.arange(len(last)), times)
-        link = np.repeat(starts[last], times) + places_within(times)
-        fresh = np.all(visited[which] != near[link][:, None], axis=1)
-        which = which[fresh]
-        link = link[fresh]
-        new = near[link]
-        visited = np.column_stack([visited[which], new])
-        words = np.column_stack([words[which], kinds[link], labels[new]])
+        path = np.repeat(np.arange(len(last)), times)  # every path by every edge of its last node
+        edge = np.repeat(starts[last], times) + places_within(times)
+        unseen = np.all(visited[path] != near[edge][:, None], axis=1)
+        path = path[unseen]
+        edge = edge[unseen]
+        new = near[edge]
+        visited = np.column_stack([visited[path], new])
+        words = np.column_stack([words[path], kinds[edge], labels[new]])
         if not len(words):
             return
         once = visited[:, 0] < new  # each path is found from both of its ends
