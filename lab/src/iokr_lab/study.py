@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from time import perf_counter
@@ -134,11 +134,11 @@ class Results(Mapping[Case, Mapping[str, Any]]):
 
     def of(self, kind: type[AnyCase], **same: Any) -> dict[AnyCase, Mapping[str, Any]]:
         """Cases of a class whose fields have the given values, with their metrics."""
-        found = {}
-        for case, cell in self.cells.items():
-            if isinstance(case, kind) and all(getattr(case, name) == value for name, value in same.items()):
-                found[case] = cell
-        return found
+        return {
+            case: cell
+            for case, cell in self.cells.items()
+            if isinstance(case, kind) and all(getattr(case, name) == value for name, value in same.items())
+        }
 
     def numbers(self, kind: type[Case], metric: str, **same: Any) -> list[Any]:
         """One metric of those cases, in order; `"pr.one new"` is the metric "one new" within "pr"."""
@@ -156,12 +156,14 @@ class Results(Mapping[Case, Mapping[str, Any]]):
 
 
 def _inside(cell: Any, metric: str) -> Any:
+    """The metric called `outer.inner` of a nested cell."""
     for name in metric.split("."):
         cell = cell[name]
     return cell
 
 
 def _flat(cell: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """(name, value) of all metrics of a nested cell; `above` is what the names begin with."""
     for name, value in cell.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{above}{name}.")
@@ -278,14 +280,11 @@ def run(
     """
     start = perf_counter()
     info = run_info(seed=plan.seed, files=files)
-    hashes = info["data"]
+    hashes = info["data"]  # of the data files
     progress(0, 1, "reading the data")
     result = None if folder is None else ResultFolder(folder)
-    with ExitStack() as stack:
-        if result is not None:
-            stack.enter_context(result.reserved())
-        stack.enter_context(threadpool_limits(1))
-        stack.enter_context(study.silenced())
+    reserved = nullcontext() if result is None else result.reserved()
+    with reserved, threadpool_limits(1), study.silenced():
         data = study.load(plan)
         cases = list(study.cases(plan, data))
         _check_names(cases)
@@ -295,12 +294,9 @@ def run(
             with threadpool_limits(1, user_api="openmp"):  # OpenMP counts its threads per calling thread
                 return study.work(case, plan, data)
 
-        def elsewhere(missing: list[Case]) -> Iterable[tuple[Case, Mapping[str, Any]]]:
-            assert remote is not None
-            return remote(missing, hashes)
-
+        elsewhere = None if remote is None else lambda missing: remote(missing, hashes)
         step = _counter(cells, cases, progress)
-        found = cells.fill(cases, work, step, n_jobs or usable_cores(), None if remote is None else elsewhere)
+        found = cells.fill(cases, work, step, n_jobs or usable_cores(), elsewhere)
         progress(len(cases), len(cases), "drawing the page")
         results = Results({case: cells[str(case)] for case in cases}, found)
         report = study.page(results, plan, data)
@@ -337,6 +333,7 @@ def _counter(cells: Cells, cases: Sequence[Case], progress: Progress) -> Callabl
 
 
 def _check_names(cases: Sequence[Case]) -> None:
+    """Raise `ValueError` if two cases have the same cell."""
     names: dict[str, Case] = {}
     for case in cases:
         other = names.setdefault(str(case), case)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from iokr._array import Array, asarray_like, is_sparse, take_rows, to_numpy
+from iokr._array import Array, asarray_like, blocks, is_sparse, take_rows, to_numpy
 from iokr._component import component
 from iokr._validation.arguments import check_integer, check_number
 from iokr.apps.links.baselines import LinkBaseline, Nodes
@@ -88,8 +88,8 @@ class PairClassifier(LinkBaseline):
         return super().input_kernel(kernel)
 
     def learn(self, K: Array, W: Array) -> None:
-        own = self.kernel is None or self.features is not None
-        self._basis = None if own else eigen_basis(K, self.n_components)
+        has_vectors = self.kernel is None or self.features is not None
+        self._basis = None if has_vectors else eigen_basis(K, self.n_components)
         x = self._vectors(take_rows(self.R_fit_, self.labeled_), K)
         linked = to_numpy(W) != 0
         rows, columns = np.triu_indices(len(linked), k=1)
@@ -98,9 +98,9 @@ class PairClassifier(LinkBaseline):
             raise ValueError("`adjacency` must have labelled nodes without a link; here every two are linked.")
         rng = _random_state(self.random_state)
         others = np.flatnonzero(~y)
-        most = max(1, round(min(self.unlinked * int(y.sum()), float(len(others)))))
-        if len(others) > most:
-            others = rng.choice(others, size=most, replace=False)
+        limit = max(1, round(min(self.unlinked * int(y.sum()), float(len(others)))))
+        if len(others) > limit:
+            others = rng.choice(others, size=limit, replace=False)
         chosen = np.sort(np.concatenate([np.flatnonzero(y), others]))
         pairs = pair_features(x[rows[chosen]], x[columns[chosen]])
         self.classifier_ = self._unfitted(rng).fit(pairs, y[chosen])
@@ -117,22 +117,22 @@ class PairClassifier(LinkBaseline):
         return classifier
 
     def _vectors(self, R: Any, K: Array) -> np.ndarray:
-        found = node_vectors(R, K, self.features, self._basis)
-        return np.asarray(found.toarray() if is_sparse(found) else to_numpy(found), dtype=float)
+        """The features of nodes, dense."""
+        vectors = node_vectors(R, K, self.features, self._basis)
+        return np.asarray(vectors.toarray() if is_sparse(vectors) else to_numpy(vectors), dtype=float)
 
     def compare(self, U: Nodes, V: Nodes) -> Array:
         x = self._vectors(U.R, U.K)
         z = x if V is U else self._vectors(V.R, V.K)
         scores = np.empty((len(x), len(z)))
-        step = max(1, _PANEL // max(1, len(z) * (2 * x.shape[1] + 1)))
-        for start in range(0, len(x), step):
-            some = x[start : start + step]
-            left = np.repeat(some, len(z), axis=0)
-            right = np.tile(z, (len(some), 1))
-            scores[start : start + step] = self._log_odds(pair_features(left, right)).reshape(len(some), -1)
+        for rows in blocks(len(x), max(1, _PANEL // max(1, len(z) * (2 * x.shape[1] + 1)))):
+            left = np.repeat(x[rows], len(z), axis=0)
+            right = np.tile(z, (len(x[rows]), 1))
+            scores[rows] = self._log_odds(pair_features(left, right)).reshape(scores[rows].shape)
         return asarray_like(scores, self._border.home)
 
     def _log_odds(self, pairs: np.ndarray) -> np.ndarray:
+        """The score of the classifier, or the logit of its probability."""
         if hasattr(self.classifier_, "decision_function"):
             return np.asarray(self.classifier_.decision_function(pairs))
         p = np.clip(self.classifier_.predict_proba(pairs)[:, 1], 1e-12, 1 - 1e-12)
@@ -140,13 +140,13 @@ class PairClassifier(LinkBaseline):
 
 
 def _is_classifier(value: Any) -> bool:
-    if isinstance(value, type):
-        return False
+    """Whether it is an object, not a class, that can be fitted and scores rows."""
     scores = hasattr(value, "decision_function") or hasattr(value, "predict_proba")
-    return hasattr(value, "fit") and scores
+    return scores and hasattr(value, "fit") and not isinstance(value, type)
 
 
 def _random_state(value: Any) -> np.random.RandomState:
+    """The random numbers of a seed."""
     try:
         return check_random_state(value)  # type: ignore[no-any-return]
     except ValueError as error:

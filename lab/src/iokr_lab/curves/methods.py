@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -48,21 +49,7 @@ INTEGRAL = tuple(f"kernel {width}" for width in WIDTHS)
 PRINCIPAL = tuple(f"components {rank}" for rank in RANKS)
 LINES = (POINTS, *INTEGRAL, *PRINCIPAL)
 
-OURS_INTEGRAL = "iokr, integral kernel"
-OURS_COMPONENTS = "iokr, components"
-OURS_BASIS = "iokr, basis"
 FDA = "scikit-fda, linear on components"
-METHODS = (
-    OURS_INTEGRAL,
-    OURS_COMPONENTS,
-    OURS_BASIS,
-    POINTS,
-    "components, then ridge",
-    "nearest curve",
-    "functional linear model",
-    FDA,
-    "mean curve",
-)
 
 
 @dataclass(frozen=True)
@@ -84,6 +71,11 @@ class Pairs:
         """The quadrature rule on the points."""
         return "uniform" if self.periodic else "trapezoid"
 
+    @property
+    def rank(self) -> int:
+        """The largest number of components of the outputs."""
+        return min(12, len(self.X) - 2, len(self.points))
+
     def take(self, rows: NDArray[np.integer[Any]]) -> Pairs:
         """The pairs with these indices."""
         return replace(self, X=self.X[rows], Y=self.Y[rows])
@@ -92,6 +84,10 @@ class Pairs:
         """A Gaussian kernel of this width on the points."""
         gamma = 1 / (2 * width**2)
         return Periodic(gamma) if self.periodic else RBF(gamma)
+
+    def smooth_basis(self, size: int) -> Basis:
+        """Fourier functions, or cubic splines, of which there are at least four."""
+        return Basis.fourier(size, period=1.0) if self.periodic else Basis.bsplines(max(size, 4))
 
     def options(self) -> dict[str, Any]:
         """Common arguments of every `FunctionalCV`."""
@@ -110,22 +106,26 @@ def input_kernels(X: Matrix) -> list[RBF]:
 def closed_form(pairs: Pairs, space: str) -> dict[str, Any]:
     """Leave-one-curve-out R² relative to the mean of the other curves, width and alpha chosen by the same errors."""
     kernels = input_kernels(pairs.X)
-    options = pairs.options()
     if space == POINTS:
-        embedding = Curves(pairs.points, quadrature=pairs.quadrature)
-        plain = IOKRCV(kernels, embedding=embedding).fit(pairs.X, pairs.Y)
-        H = plain.embedding_.vectors(plain.loo_decision_function())
-        model: Any = plain
+        model = _point_by_point(pairs, kernels)
+        H = model.embedding_.vectors(model.loo_decision_function())
     else:
+        options = pairs.options()
         if space in INTEGRAL:
             options["curve_kernel"] = pairs.curve_kernel(WIDTHS[INTEGRAL.index(space)])
         else:
             options["basis"] = Basis.principal(RANKS[PRINCIPAL.index(space)])
         if not pairs.complete:
-            kernels = kernels[2:3]
+            kernels = kernels[2:3]  # the median width only
         model = FunctionalCV(kernels, **options).fit(pairs.X, pairs.Y)
         H = model.loo_decision_function()
     return {"r2": against_the_others(pairs, np.asarray(H)), "alpha": float(model.alpha_)}
+
+
+def _point_by_point(pairs: Pairs, kernels: Any, **options: Any) -> Any:
+    """A fitted `IOKRCV` on the values of complete curves at their points."""
+    embedding = Curves(pairs.points, quadrature=pairs.quadrature)
+    return IOKRCV(kernels, embedding=embedding, **options).fit(pairs.X, pairs.Y)
 
 
 def against_the_others(pairs: Pairs, H: Matrix) -> float:
@@ -155,61 +155,62 @@ def installed(method: str) -> bool:
 
 def predicted(method: str, train: Pairs, X: Matrix) -> Matrix:
     """Predicted curves at new inputs, all parameters chosen on the training curves."""
-    rank = min(12, len(train.X) - 2, train.Y.shape[1])
-    if method == "mean curve":
-        return np.tile(train.Y.mean(axis=0), (len(X), 1))
-    if method == "nearest curve":
-        squares = ((X[:, None, :] - train.X[None, :, :]) ** 2).sum(axis=2)
-        return np.asarray(train.Y[squares.argmin(axis=1)])
-    if method == "functional linear model":
-        return _linear(train, X)
-    if method == FDA:
-        return _scikit_fda(train, X, rank)
-    kernels = input_kernels(train.X)
-    options = train.options()
-    if method == POINTS:
-        embedding = Curves(train.points, quadrature=train.quadrature)
-        plain = IOKRCV(kernels, embedding=embedding).fit(train.X, train.Y)
-        return np.asarray(plain.embedding_.vectors(plain.decision_function(X)))
-    if method == "components, then ridge":
-        return _components(train, X, rank)
-    if method == OURS_INTEGRAL:
-        curve_kernels = [train.curve_kernel(width) for width in WIDTHS]
-        model = FunctionalCV(kernels, curve_kernel=curve_kernels, **options)
-    else:
-        model = _best_basis(method, kernels, options, train, rank)
+    return _PREDICTED[method](train, X)
+
+
+def _integral_kernel(train: Pairs, X: Matrix) -> Matrix:
+    curve_kernels = [train.curve_kernel(width) for width in WIDTHS]
+    model = FunctionalCV(input_kernels(train.X), curve_kernel=curve_kernels, **train.options())
     return np.asarray(model.fit(train.X, train.Y).predict(X))
 
 
-def _best_basis(method: str, kernels: list[RBF], options: dict[str, Any], train: Pairs, rank: int) -> FunctionalCV:
-    """The size of a basis by five folds, which also learn the basis."""
-    sizes = [size for size in RANKS if size <= rank]
-    if method == OURS_COMPONENTS:
-        bases = [Basis.principal(size) for size in sizes]
-    elif train.periodic:
-        bases = [Basis.fourier(2 * size + 1, period=1.0) for size in sizes if 2 * size + 1 <= train.Y.shape[1]]
-    else:
-        bases = [Basis.bsplines(max(size, 4)) for size in sizes]
+def _best_principal(train: Pairs, X: Matrix) -> Matrix:
+    return _best_basis([Basis.principal(size) for size in RANKS if size <= train.rank], train, X)
+
+
+def _best_smooth(train: Pairs, X: Matrix) -> Matrix:
+    sizes = [2 * size + 1 if train.periodic else size for size in RANKS if size <= train.rank]
+    return _best_basis([train.smooth_basis(size) for size in sizes if size <= train.Y.shape[1]], train, X)
+
+
+def _best_basis(bases: list[Basis], train: Pairs, X: Matrix) -> Matrix:
+    """The basis with the smallest error on five folds, which also learn it."""
     order = np.random.default_rng(0).permutation(len(train.X))
-    models = [FunctionalCV(kernels, basis=basis, cv=5, **options) for basis in bases]
+    models = [FunctionalCV(input_kernels(train.X), basis=basis, cv=5, **train.options()) for basis in bases]
     errors = [float(model.fit(train.X[order], train.Y[order]).cv_errors_.min()) for model in models]
-    return models[int(np.argmin(errors))]
+    best = models[int(np.argmin(errors))]
+    return np.asarray(best.fit(train.X, train.Y).predict(X))
 
 
-def _components(train: Pairs, X: Matrix, rank: int) -> Matrix:
+def _pointwise(train: Pairs, X: Matrix) -> Matrix:
+    model = _point_by_point(train, input_kernels(train.X))
+    return np.asarray(model.embedding_.vectors(model.decision_function(X)))
+
+
+def _nearest(train: Pairs, X: Matrix) -> Matrix:
+    squares = ((X[:, None, :] - train.X[None, :, :]) ** 2).sum(axis=2)
+    return np.asarray(train.Y[squares.argmin(axis=1)])
+
+
+def _mean(train: Pairs, X: Matrix) -> Matrix:
+    return np.tile(train.Y.mean(axis=0), (len(X), 1))
+
+
+def _components(train: Pairs, X: Matrix) -> Matrix:
     """Kernel ridge of scikit-learn on principal scores of the outputs, parameters by its grid search."""
     from sklearn.decomposition import PCA
     from sklearn.kernel_ridge import KernelRidge
     from sklearn.model_selection import GridSearchCV
 
     root = np.sqrt(quadrature_weights(train.quadrature, train.points))
-    pca = PCA(n_components=min(6, rank)).fit(train.Y * root)
+    pca = PCA(n_components=min(6, train.rank)).fit(train.Y * root)
     grid = {
         "gamma": [kernel.gamma for kernel in input_kernels(train.X)],
         "alpha": np.logspace(-4, 2, 13).tolist(),
     }
     search = GridSearchCV(KernelRidge(kernel="rbf"), grid, cv=5, scoring="neg_mean_squared_error")
-    return np.asarray(pca.inverse_transform(search.fit(train.X, pca.transform(train.Y * root)).predict(X)) / root)
+    scores = search.fit(train.X, pca.transform(train.Y * root)).predict(X)
+    return np.asarray(pca.inverse_transform(scores) / root)
 
 
 def _linear(train: Pairs, X: Matrix) -> Matrix:
@@ -217,40 +218,48 @@ def _linear(train: Pairs, X: Matrix) -> Matrix:
     p = train.X.shape[1]
     T = train.Y.shape[1]
     shift = train.X.mean(axis=0)
+    inputs = train.X - shift
+    new = X - shift
     if p > 25:  # a curve with many points is smoothed by 15 basis functions
         s = np.linspace(0.0, 1.0, p, endpoint=not train.periodic)
-        basis = Basis.fourier(15, period=1.0) if train.periodic else Basis.bsplines(15)
-        Phi = basis.fitted(s)(s, 0)
+        Phi = train.smooth_basis(15).fitted(s)(s, 0)
         smooth = Phi @ np.linalg.pinv(Phi)
-        inputs = (train.X - shift) @ smooth.T
-        new = (X - shift) @ smooth.T
-    else:
-        inputs = train.X - shift
-        new = X - shift
+        inputs = inputs @ smooth.T
+        new = new @ smooth.T
     scale = float(np.sqrt(np.mean(np.sum(inputs**2, axis=1))))
-    d = min(15, T - 1 if train.periodic else T)
-    basis = Basis.fourier(d, period=1.0) if train.periodic else Basis.bsplines(max(d, 4))
+    basis = train.smooth_basis(min(15, T - 1 if train.periodic else T))
     model = FunctionalCV(Linear(), basis=basis, **train.options()).fit(inputs / scale, train.Y)
     return np.asarray(model.predict(new / scale))
 
 
-def _scikit_fda(train: Pairs, X: Matrix, rank: int) -> Matrix:
+def _scikit_fda(train: Pairs, X: Matrix) -> Matrix:
     """Principal components of inputs and outputs by scikit-fda, ridge between them by scikit-learn."""
     import skfda
     from skfda.preprocessing.dim_reduction import FPCA
     from sklearn.linear_model import RidgeCV
 
-    def grid(values: Matrix, points: Matrix) -> Any:
-        return skfda.FDataGrid(values, points)
-
     s = np.linspace(0.0, 1.0, train.X.shape[1])
-    inside = FPCA(n_components=min(rank, train.X.shape[1]))
-    outside = FPCA(n_components=min(6, rank))
-    scores = inside.fit_transform(grid(train.X, s))
-    targets = outside.fit_transform(grid(train.Y, train.points))
+    inside = FPCA(n_components=min(train.rank, train.X.shape[1]))
+    outside = FPCA(n_components=min(6, train.rank))
+    scores = inside.fit_transform(skfda.FDataGrid(train.X, s))
+    targets = outside.fit_transform(skfda.FDataGrid(train.Y, train.points))
     model = RidgeCV(np.logspace(-6, 6, 25) * float(np.mean(scores**2))).fit(scores, targets)
-    curves = outside.inverse_transform(model.predict(inside.transform(grid(X, s))))
+    curves = outside.inverse_transform(model.predict(inside.transform(skfda.FDataGrid(X, s))))
     return np.asarray(curves.data_matrix[..., 0])
+
+
+_PREDICTED: dict[str, Callable[[Pairs, Matrix], Matrix]] = {
+    "iokr, integral kernel": _integral_kernel,
+    "iokr, components": _best_principal,
+    "iokr, basis": _best_smooth,
+    POINTS: _pointwise,
+    "components, then ridge": _components,
+    "nearest curve": _nearest,
+    "functional linear model": _linear,
+    FDA: _scikit_fda,
+    "mean curve": _mean,
+}
+METHODS = tuple(_PREDICTED)
 
 
 # -------------------------------------------------------------------------------------------------------------- sparse
@@ -270,24 +279,23 @@ def sparse(pairs: Pairs, share: float, noise: float, seed: tuple[int, ...]) -> d
     kernel = RBF(RBF().fit(train.X).gamma_)
     alphas = np.logspace(-3, 1, 9).tolist()
     ours = FunctionalCV(kernel, curve_kernel=pairs.curve_kernel(0.1), alphas=alphas, **pairs.options())
-    ours.fit(train.X, masked)
-    embedding = Curves(pairs.points, quadrature=pairs.quadrature)
-    theirs = IOKRCV(kernel, embedding=embedding, alphas=alphas).fit(train.X, filled)
-    found = np.asarray(ours.predict(test.X))
+    curve = np.asarray(ours.fit(train.X, masked).predict(test.X))
+    theirs = _point_by_point(replace(train, Y=filled), kernel, alphas=alphas)
     other = np.asarray(theirs.embedding_.vectors(theirs.decision_function(test.X)))
 
     def mean_ise(values: Matrix) -> float:
         return float(((test.Y - values) ** 2).mean())
 
-    drawn = slice(None, None, 3)
+    def drawn(values: Matrix) -> Any:
+        return np.round(values[..., ::3], 4).tolist()
+
     return {
-        "masked": mean_ise(found),
+        "masked": mean_ise(curve),
         "interpolated": mean_ise(other),
-        "points": np.round(pairs.points[drawn], 4).tolist(),
-        **{
-            name: np.round(values[:2, drawn], 4).tolist()
-            for name, values in (("truth", test.Y), ("curve", found), ("other", other))
-        },
+        "points": drawn(pairs.points),
+        "truth": drawn(test.Y[:2]),
+        "curve": drawn(curve[:2]),
+        "other": drawn(other[:2]),
     }
 
 

@@ -17,8 +17,9 @@ from iokr_lab.data.archives import check_rows, read_arrays, sparse_rows
 __all__ = ["NCICancer", "load_nci_cancer", "load_nci_smiles"]
 
 ACTIVE = 60  # minimal score of an active molecule
-_TABLE = ("nsc", "score", "no_zero_active", "middle_active", "has_structure", "cell_line", "tissue")
-_PATHS = ("nsc", "indptr", "indices", "n_features")
+_BY_MOLECULE = ("nsc", "score", "no_zero_active", "middle_active", "has_structure")  # arrays of nci_cancer.npz
+_BY_LINE = ("cell_line", "tissue")
+_PATHS = ("nsc", "indptr", "indices", "n_features")  # arrays of paths.npz
 
 
 @dataclass(frozen=True)
@@ -48,32 +49,32 @@ def load_nci_cancer(subset: str = "no_zero_active") -> NCICancer:
     check_choice(subset, "subset", ("no_zero_active", "middle_active", "all"))
     table_path = find_data("nci_cancer/nci_cancer.npz")
     paths_path = find_data("nci_cancer/paths.npz")
-    table = read_arrays(table_path, "an NCI-Cancer", _TABLE)
+    table = read_arrays(table_path, "an NCI-Cancer", _BY_MOLECULE + _BY_LINE)
     paths = read_arrays(paths_path, "an NCI-Cancer", _PATHS)
     n = len(table["nsc"])
     d = len(table["cell_line"])
-    check_rows(table_path, n, {name: table[name] for name in _TABLE[:5]})
-    check_rows(table_path, d, {"tissue": table["tissue"]})
+    check_rows(table_path, n, {name: table[name] for name in _BY_MOLECULE})
+    check_rows(table_path, d, {name: table[name] for name in _BY_LINE})
     if table["score"].ndim != 2 or table["score"].shape[1] != d:
         raise ValueError(f"{table_path}: `score` must be ({n}, {d}), got {table['score'].shape}.")
-    m = len(paths["nsc"])
-    features = sparse_rows(paths_path, paths["indptr"], paths["indices"], None, (m, int(paths["n_features"])))
+    shape = (len(paths["nsc"]), int(paths["n_features"]))
+    features = sparse_rows(paths_path, paths["indptr"], paths["indices"], None, shape)
     chosen = table["has_structure"].astype(bool)
     if subset != "all":
         chosen &= table[subset].astype(bool)
-    place = {int(number): row for row, number in enumerate(paths["nsc"])}
-    numbers = table["nsc"][chosen].astype(np.int64)
-    lost = [int(number) for number in numbers if int(number) not in place]
-    if lost:
+    nsc = table["nsc"][chosen].astype(np.int64)
+    row_of = {int(number): row for row, number in enumerate(paths["nsc"])}
+    missing = [number for number in nsc.tolist() if number not in row_of]
+    if missing:
         raise ValueError(
-            f"{paths_path} must have paths of all molecules, {len(lost)} are missing, such as NSC {lost[0]}."
+            f"{paths_path} must have paths of all molecules, {len(missing)} are missing, such as NSC {missing[0]}."
         )
     return NCICancer(
-        features[[place[int(number)] for number in numbers]],
-        table["score"][chosen].astype(np.float64),
-        numbers,
-        tuple(table["cell_line"].tolist()),
-        tuple(table["tissue"].tolist()),
+        paths=features[[row_of[number] for number in nsc.tolist()]],
+        score=table["score"][chosen].astype(np.float64),
+        nsc=nsc,
+        cell_line=tuple(table["cell_line"].tolist()),
+        tissue=tuple(table["tissue"].tolist()),
     )
 
 
@@ -90,9 +91,9 @@ def load_nci_smiles(nsc: Iterable[int]) -> list[str]:
         rows = [line.rstrip("\n").split("\t") for line in file]
     if not rows or rows[0] != ["nsc", "smiles"] or any(len(row) != 2 for row in rows):
         raise ValueError(f"{path}: each line must have a number and a SMILES, the first line 'nsc' and 'smiles'.")
-    known = dict(rows[1:])
-    found = [known.get(str(number), "") for number in nsc]
-    if not all(found):
-        lost = [int(number) for number, smiles in zip(nsc, found, strict=True) if not smiles]
-        raise ValueError(f"{path} must have all structures, {len(lost)} are missing, such as NSC {lost[0]}.")
-    return found
+    smiles = dict(rows[1:])
+    numbers = [str(number) for number in nsc]
+    missing = [number for number in numbers if not smiles.get(number)]
+    if missing:
+        raise ValueError(f"{path} must have all structures, {len(missing)} are missing, such as NSC {missing[0]}.")
+    return [smiles[number] for number in numbers]

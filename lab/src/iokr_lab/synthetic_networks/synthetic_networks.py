@@ -50,7 +50,7 @@ def load(plan: Plan) -> Data:
         W = mixture(*classes, np.random.default_rng([plan.seed, 10 + i]))
         graphs[graph] = (W, longer * _interpolated(W, betas))
     W = random_graph(paths.DENSE, np.random.default_rng([plan.seed, 50]))
-    data: Data
+    data: Data  # `along` reads it and is a part of it
 
     @memoized(16)
     def kernels(graph: str, inertia: int) -> Kernels:

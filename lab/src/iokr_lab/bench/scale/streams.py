@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import tracemalloc
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib import import_module, util
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -25,8 +26,9 @@ __all__ = ["SECTIONS", "dask_missing", "made"]
 P = 50
 Q = 16
 ALPHA = 0.5
-_DIMENSIONS = 4  # of the outputs that are ranked, and candidates at a time
-_SHARD = 250_000
+_DIMENSIONS = 4  # of the outputs that are ranked
+
+Value = TypeVar("Value")
 
 
 def made(seed: int, number: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
@@ -45,24 +47,17 @@ def _chunks(seed: int, n: int, rows: int) -> Iterator[tuple[np.ndarray, np.ndarr
 
 def _streams(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
     """Rows a second, growth of the peak with n, `partial_fit` compared with `fit`."""
-    import tracemalloc
-
     m, rows = (20, 100) if run.quick else (2000, 8192)
-    kernel = Nystroem(RBF(1.0 / P), m)
     sizes = (500, 1000, 5000) if run.quick else (100_000, 300_000, 1_000_000)
-    table = []
+    kernel = Nystroem(RBF(1.0 / P), m)
     grown = []
     for n in sizes:
         run.step(f"stream of {n} rows")
         source = Stream(partial(_chunks, run.seed, n, rows))
         tracemalloc.start()
-        start = perf_counter()
-        IOKR(kernel, alpha=ALPHA).fit(source)
-        seconds = perf_counter() - start
-        peak = tracemalloc.get_traced_memory()[1]
+        _, seconds = _timed(partial(IOKR(kernel, alpha=ALPHA).fit, source))
+        grown.append({"n": n, "seconds": seconds, "bytes": tracemalloc.get_traced_memory()[1]})
         tracemalloc.stop()
-        table.append({"n": n, "m": m, "seconds": seconds, "rows a second": n / seconds, "peak MB": peak / 1e6})
-        grown.append({"n": n, "seconds": seconds, "bytes": peak})
     n = sizes[0]
     run.step(f"partial_fit of {n} rows")
     source = Stream(partial(_chunks, run.seed, n, rows))
@@ -72,23 +67,38 @@ def _streams(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
         parts.partial_fit(X, Y)
     new = np.random.default_rng(1).normal(size=(100, P))
     h = whole.predict(new)
-    apart = float(np.abs(parts.predict(new) - h).max() / np.abs(h).max())
-    start = perf_counter()
-    folds = IOKRCV(kernel, cv=3).fit(source)
-    several = perf_counter() - start
+    difference = float(np.abs(parts.predict(new) - h).max() / np.abs(h).max())
+    folds, folds_seconds = _timed(partial(IOKRCV(kernel, cv=3).fit, source))
     bound = 8.0 * (4 * m * m + 3 * rows * (P + Q + 2 * m))
-    peaks = [row["bytes"] for row in grown]
+    largest = grown[-1]["bytes"]
     verdicts = [
-        Verdict("stream: peak / 8(4r² + 3·chunk·(p + q + 2r))", peaks[-1] / bound, at_most=1.0),
-        Verdict("stream: growth of the peak, ten times the rows", peaks[-1] / peaks[0], at_most=1.05),
-        Verdict("partial_fit and fit, relative difference", apart, at_most=1e-10),
+        Verdict("stream: peak / 8(4r² + 3·chunk·(p + q + 2r))", largest / bound, at_most=1.0),
+        Verdict("stream: growth of the peak, ten times the rows", largest / grown[0]["bytes"], at_most=1.05),
+        Verdict("partial_fit and fit, relative difference", difference, at_most=1e-10),
+    ]
+    table = [
+        {
+            "n": row["n"],
+            "m": m,
+            "seconds": row["seconds"],
+            "rows a second": row["n"] / row["seconds"],
+            "peak MB": row["bytes"] / 1e6,
+        }
+        for row in grown
     ]
     note = (
         f"Chunks of {rows} rows, made when they are needed; 3-fold cross-validation of {len(folds.alphas)} alphas on "
-        f"{n} rows took {several:.3g} s."
+        f"{n} rows took {folds_seconds:.3g} s."
     )
     growth = growth_items(f"streams, m = {m}", grown, time_power=1.0, memory="constant")
     return [Table("Rows in chunks", table, note), *growth], verdicts
+
+
+def _timed(work: Callable[[], Value]) -> tuple[Value, float]:
+    """The value, and seconds of the clock."""
+    start = perf_counter()
+    value = work()
+    return value, perf_counter() - start
 
 
 def dask_missing() -> str | None:
@@ -99,11 +109,14 @@ def dask_missing() -> str | None:
 def _lazy_rows(seed: int, n: int, rows: int) -> tuple[Any, Any]:
     """n rows as Dask arrays whose chunks are made by the workers."""
     dask = import_module("dask")
-    da = import_module("dask.array")
     parts = [dask.delayed(made, pure=True, nout=2)(seed, number, rows) for number in range(n // rows)]
-    X = da.concatenate([da.from_delayed(part[0], (rows, P), dtype=np.float64) for part in parts])
-    Y = da.concatenate([da.from_delayed(part[1], (rows, Q), dtype=np.float64) for part in parts])
-    return X, Y
+    return _lazy_array([X for X, _ in parts], rows, P), _lazy_array([Y for _, Y in parts], rows, Q)
+
+
+def _lazy_array(chunks: Sequence[Any], rows: int, width: int) -> Any:
+    """Delayed chunks of (rows, width) numbers, one after the other."""
+    da = import_module("dask.array")
+    return da.concatenate([da.from_delayed(chunk, (rows, width), dtype=np.float64) for chunk in chunks])
 
 
 def _outputs(seed: int, number: int, rows: int) -> np.ndarray:
@@ -112,10 +125,10 @@ def _outputs(seed: int, number: int, rows: int) -> np.ndarray:
 
 
 def _lazy_candidates(seed: int, n: int, rows: int) -> Any:
+    """n candidates as a Dask array whose shards are made by the workers."""
     dask = import_module("dask")
-    da = import_module("dask.array")
     shards = [dask.delayed(_outputs, pure=True)(seed, number, rows) for number in range(n // rows)]
-    return da.concatenate([da.from_delayed(s, (rows, _DIMENSIONS), dtype=np.float64) for s in shards])
+    return _lazy_array(shards, rows, _DIMENSIONS)
 
 
 def _dask(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
@@ -123,28 +136,24 @@ def _dask(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
     dask = import_module("dask")
     distributed = import_module("distributed")
     n, m, rows = (1000, 20, 100) if run.quick else (400_000, 1000, 20_000)
-    count, shard = (2000, 250) if run.quick else (10_000_000, _SHARD)
+    count, shard = (2000, 250) if run.quick else (10_000_000, 250_000)
     model = IOKR(Nystroem(RBF(1.0 / P), m), alpha=ALPHA)
     new = np.random.default_rng(1).normal(size=(100, P))
     X, Y = smooth_vectors(np.random.default_rng(run.seed), 400 if run.quick else 2000, P, _DIMENSIONS)
     ranked = IOKR(RBF(1.0 / P), output_kernel=RBF(0.5), embedding=FewOutputs(20 if run.quick else 50), alpha=0.1)
     ranked.fit(X, Y)
 
-    def fit() -> tuple[Any, float]:
-        start = perf_counter()
-        found = model.fit(*_lazy_rows(run.seed, n, rows)).predict(new)
-        return found, perf_counter() - start
+    def fit() -> Any:
+        return model.fit(*_lazy_rows(run.seed, n, rows)).predict(new)
 
-    def rank() -> tuple[Any, float]:
-        start = perf_counter()
-        found = ranked.rank(X[:20], _lazy_candidates(run.seed, count, shard), k=20)
-        return found, perf_counter() - start
+    def rank() -> Any:
+        return ranked.rank(X[:20], _lazy_candidates(run.seed, count, shard), k=20)
 
     with threadpool_limits(1), dask.config.set(scheduler="synchronous"):
         run.step(f"Dask, one process, n = {n}")
-        single, alone = fit()
+        h, fit_alone = _timed(fit)
         run.step(f"Dask, one process, {count} candidates")
-        (index, values), ranked_alone = rank()
+        (index, values), rank_alone = _timed(rank)
     with (
         threadpool_limits(1),
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
@@ -152,21 +161,21 @@ def _dask(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
     ):
         model.fit(*_lazy_rows(run.seed + 1, 2 * rows, rows))  # imports on the workers
         run.step(f"Dask, two workers, n = {n}")
-        both, together = fit()
+        h_there, fit_there = _timed(fit)
         run.step(f"Dask, two workers, {count} candidates")
-        (index_there, values_there), ranked_together = rank()
+        (index_there, values_there), rank_there = _timed(rank)
     table: list[dict[str, Any]] = [
-        {"what": f"a fit, n = {n}, m = {m}", "one process": alone, "two workers": together},
-        {"what": f"the best 20 of {count}, 20 queries", "one process": ranked_alone, "two workers": ranked_together},
+        {"what": f"a fit, n = {n}, m = {m}", "one process": fit_alone, "two workers": fit_there},
+        {"what": f"the best 20 of {count}, 20 queries", "one process": rank_alone, "two workers": rank_there},
     ]
     for row in table:
         row["× half"] = row["two workers"] / (row["one process"] / 2)
-    apart = float(np.abs(single - both).max())
-    other = float(np.sum(index != index_there) + np.sum(values != values_there))
+    difference = float(np.abs(h - h_there).max())
+    n_different = float(np.sum(index != index_there) + np.sum(values != values_there))
     verdicts = [
-        Verdict("Dask: time / (single process / 2); ≤ 1.3 needs four cores", together / (alone / 2), at_most=1.6),
-        Verdict("Dask: difference to one process", apart, at_most=0.0),
-        Verdict(f"Dask: ranks and values of {count} candidates that differ", other, at_most=0.0),
+        Verdict("Dask: time / (single process / 2); ≤ 1.3 needs four cores", table[0]["× half"], at_most=1.6),
+        Verdict("Dask: difference to one process", difference, at_most=0.0),
+        Verdict(f"Dask: ranks and values of {count} candidates that differ", n_different, at_most=0.0),
     ]
     note = (
         "Seconds; one BLAS thread each. Rows and candidates are made by the workers, from the numbers of their chunks."
