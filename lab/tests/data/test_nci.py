@@ -99,7 +99,7 @@ def test_structures_by_number(home):
     assert load_nci_smiles([20, 10]) == ["C=O", "CCO"]
     for number in (30, 40):
         with pytest.raises(ValueError, match=f"1 are missing, such as NSC {number}"):
-            load_nci_smiles([10, number])
+            load_nci_smiles(iter([10, number]))
 
 
 def test_structures_in_another_form(home):
