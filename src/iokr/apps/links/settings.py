@@ -27,7 +27,8 @@ class FitOptions(TypedDict, total=False):
     Attributes
     ----------
     method : {"auto", "iokr", "pairs", "stack"}, default="auto"
-        `LinkPredictor`, `PairLinkPredictor`, a weighted sum of both (`LinkStack`), or the best by cross-validation over nodes.
+        `LinkPredictor`, `PairLinkPredictor`, a weighted sum of both (`LinkStack`), or the best by cross-validation over
+        nodes.
     scale : bool, default=True
         Scale every feature to mean 0 and variance 1.
     input_kernel : {"gaussian", "linear", "cosine", "tanimoto"}, default="gaussian"
