@@ -41,6 +41,14 @@ def part_of(variants):
     return ordered[: -(-len(ordered) // PART)]
 
 
+@pytest.fixture(autouse=True)
+def no_figure_is_left():
+    """Figures of a test are closed after it: the next one may look at all open figures."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+
+
 @pytest.fixture(params=["pandas", "polars", "pyarrow", "structured"])
 def table(request):
     """A function that makes a table of a dictionary of columns, in every library that is installed."""
