@@ -68,7 +68,9 @@ class Ridge:
     h(x) = Σ_i k(x, x_i) A c_i. The first n of the N points of `K` are labelled, a NaN in `Y` (n, d) is a missing
     target (m_ij = 0). With the rows of C stacked one after the other, the coefficients solve
 
-        (α I + (diag(w m) + μ L ⊗ I)(K ⊗ A)) vec C = vec(w ∘ m ∘ Y).
+        (α I + (diag(w m) + μ L ⊗ I)(K ⊗ A)) vec C + w ∘ m ∘ 1bᵀ = vec(w ∘ m ∘ Y),
+
+    with an intercept h(x) + b also Σ_i w_i m_ij (h(x_i)_j + b_j − y_ij) = 0; b_j = 0 for an output without targets.
     """
 
     K: NDArray
@@ -79,6 +81,7 @@ class Ridge:
     mu: float = 0.0
     weight: NDArray | None = None
     exact: bool = False
+    intercept: bool = False
 
     @property
     def n(self) -> int:
@@ -98,10 +101,14 @@ class Ridge:
 
     def coefficients(self, without: int | None = None) -> NDArray:
         """C (N, d), possibly without the label of one point, which stays in the graph."""
+        return self.solution(without)[0]
+
+    def solution(self, without: int | Sequence[int] | None = None) -> tuple[NDArray, NDArray]:
+        """C (N, d) and b (d,), zero without an intercept."""
         number = decimals if self.exact else np.asarray
         importance = self.importance
         if without is not None:
-            importance[without] = 0.0
+            importance[without] = 0.0  # of one point, or of several
         N, d = importance.shape
         targets = np.zeros((N, d))
         targets[: self.n] = np.nan_to_num(self.Y)
@@ -111,18 +118,34 @@ class Ridge:
             G = np.kron(number(self.K), number(self.operator))
             M = number(np.diag(importance.ravel())) + mu * np.kron(number(L), number(np.eye(d)))
             rhs = number(importance).ravel() * number(targets).ravel()
-            return solve(alpha * eye + M @ G, rhs).reshape(N, d)
+            if not self.intercept:
+                return solve(alpha * eye + M @ G, rhs).reshape(N, d), number(np.zeros(d))
+            ones = np.kron(np.ones((N, 1)), np.eye(d))  # (N d, d)
+            weighted = number(importance.ravel()[:, None] * ones)
+            unseen = number(np.diag((importance.sum(axis=0) == 0).astype(float)))
+            system = np.block([[alpha * eye + M @ G, weighted], [weighted.T @ G, weighted.T @ number(ones) + unseen]])
+            found = solve(system, np.concatenate([rhs, number(ones).T @ rhs]))
+            return found[: N * d].reshape(N, d), found[N * d :]
 
-    def values(self, K_star: NDArray, without: int | None = None) -> NDArray:
-        """h at m points whose kernel values with the N points are K* (m, N): K* C A."""
+    def values(self, K_star: NDArray, without: int | Sequence[int] | None = None) -> NDArray:
+        """h at m points whose kernel values with the N points are K* (m, N): K* C A + b."""
         number = decimals if self.exact else np.asarray
         with localcontext(prec=DIGITS):
-            H = number(K_star) @ self.coefficients(without) @ number(self.operator)
+            C, b = self.solution(without)
+            H = number(K_star) @ C @ number(self.operator) + b
         return H.astype(float)
 
     def leave_one_out(self) -> NDArray:
         """h₋ᵢ(x_i) (n, d), by n refits."""
         return np.vstack([self.values(self.K[i : i + 1], without=i) for i in range(self.n)])
+
+    def leave_groups_out(self, groups: NDArray) -> NDArray:
+        """h₋ₛ(x_i) (n, d) for the group S of each row, by a refit for every group."""
+        H = np.zeros(self.Y.shape)
+        for group in np.unique(groups):
+            rows = np.flatnonzero(groups == group)
+            H[rows] = self.values(self.K[rows], without=rows)
+        return H
 
     def leave_one_out_error(self) -> float:
         """d Σ w_i m_ij r_ij² / Σ w_i m_ij: the mean of ‖y_i − h₋ᵢ(x_i)‖² when nothing is missing."""

@@ -110,6 +110,7 @@ def problem(
     alpha: float = 0.1,
     mu: float = 0.7,
     seed: int = 1,
+    intercept: bool = False,
 ):
     """One ridge problem twice, as a `Problem` and as a `reference.Ridge`, and K* of new points."""
     from iokr.gram import SeparableGram
@@ -132,5 +133,7 @@ def problem(
         manifold_weight=mu if semi else 0.0,
         weight=w,
         mask=None if holes == "none" else ~np.isnan(Y),
+        constants=np.ones((8, 1)) if intercept else None,
     )
-    return ours, reference.Ridge(s.K, Y, alpha, A, L, mu if semi else 0.0, w), s.K_new
+    ridge = reference.Ridge(s.K, Y, alpha, A, L, mu if semi else 0.0, w, intercept=intercept)
+    return ours, ridge, s.K_new

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like
+from iokr._array import Array, array_namespace, asarray_like, matmul
 from iokr.gram.base import Gram
 from iokr.gram.operators import IdentityMatrix, Multiple, OutputOperator, as_array
 from iokr.losses.base import Loss
@@ -17,9 +17,10 @@ __all__ = ["Problem", "Solution"]
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """J(C) = Σ_i w_i ℓ((G C)_i, ψ_i) + (α/2) ⟨C, G C⟩ + (μ/2) Σ_ij L_ij ⟨h_i, h_j⟩, h = G C.
+    """J(C, B) = Σ_i w_i ℓ((G C)_i + Bᵀe_i, ψ_i) + (α/2) ⟨C, G C⟩ + (μ/2) Σ_ij L_ij ⟨h_i, h_j⟩, h = G C.
 
-    The first n of the N points of `gram` are labelled. α is λ of the papers, `weight` is μ.
+    The first n of the N points of `gram` are labelled. α is λ of the papers, `manifold_weight` is μ. B is not
+    penalised; without `constants` there is none.
 
     Parameters
     ----------
@@ -37,6 +38,9 @@ class Problem:
         w_i ≥ 0; a weight of 2 counts the row twice.
     mask : NumPy array of shape (n, q), optional
         Which entries of Psi are observed.
+    constants : NumPy array of shape (n, k), optional
+        e_i, the unpenalised functions at the labelled points; ones, (n, 1), for an intercept. No two of the functions
+        are nonzero at the same point.
     awaits_penalty : bool
         A penalty will be added: solvers can state `refuses` and `memory`, but cannot solve the problem yet.
 
@@ -59,6 +63,7 @@ class Problem:
     manifold_weight: float = 0.0
     weight: Any = None
     mask: Any = None
+    constants: Any = None
     awaits_penalty: bool = False
 
     @property
@@ -91,14 +96,19 @@ class Problem:
         """A of 𝒦 = k A; the identity if the kernel does not separate."""
         return Multiple(1.0) if self.gram.operator is None else self.gram.operator
 
-    def objective(self, C: Array) -> float:
-        """J(C)."""
+    def objective(self, C: Array, B: Array | None = None) -> float:
+        """J(C, B)."""
         H = self.gram @ C
         xp = array_namespace(H)
-        total = xp.sum(self.losses(H)) + self.alpha / 2 * xp.sum(C * H)
+        total = xp.sum(self.losses(self.with_constants(H, B))) + self.alpha / 2 * xp.sum(C * H)
         if self.penalty is not None and self.manifold_weight:
             total = total + self.manifold_weight / 2 * xp.sum(H * (self.penalty @ H))
         return float(total)
+
+    def with_constants(self, H: Array, B: Array | None) -> Array:
+        """h_i + Bᵀe_i at the labelled points, the first rows of H."""
+        H = H[: self.n_labeled, :]
+        return H if B is None or self.constants is None else H + matmul(asarray_like(self.constants, H), B)
 
     def losses(self, H: Array) -> Array:
         """w_i ℓ(h_i, ψ_i) at the labelled points."""
@@ -109,11 +119,11 @@ class Problem:
         """∂ℓ/∂h at the labelled points, (n, q), without weights."""
         return self.loss.gradient(*self._observed(H))
 
-    def gradient(self, C: Array, H: Array | None = None) -> Array:
-        """∂J/∂C = G times this: the loss at labelled points, α C, and μ L h; H = G C if it is known."""
+    def gradient(self, C: Array, H: Array | None = None, B: Array | None = None) -> Array:
+        """∂J/∂C = G times this at B: the loss at labelled points, α C, and μ L h; H = G C if it is known."""
         H = self.gram @ C if H is None else H
         xp = array_namespace(H)
-        slope = self.loss_gradient(H)
+        slope = self.loss_gradient(self.with_constants(H, B))
         if self.weight is not None:
             slope = slope * asarray_like(self.weight, H)[:, None]
         total = self.alpha * C
@@ -131,12 +141,14 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """h(x) = Σ_i 𝒦(x, x_i) c_i, and its accuracy.
+    """h(x) = Σ_i 𝒦(x, x_i) c_i + b, and its accuracy.
 
     Attributes
     ----------
     C : array of shape (N, q)
         Row i is c_i.
+    intercept : array of shape (q,), or None
+        b; None without an intercept.
     n_iter : int
         Steps taken; 1 for closed forms.
     gap : float
@@ -160,6 +172,14 @@ class Solution:
     gap: float = 0.0
     converged: bool = True
     state: Any = None
+    intercept: Array | None = None
 
     def _stored(self) -> dict[str, Any]:
-        return {"C": self.C, "n_iter": self.n_iter, "gap": self.gap, "converged": self.converged, "state": self.state}
+        return {
+            "C": self.C,
+            "n_iter": self.n_iter,
+            "gap": self.gap,
+            "converged": self.converged,
+            "state": self.state,
+            "intercept": self.intercept,
+        }

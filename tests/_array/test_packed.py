@@ -117,3 +117,27 @@ def test_half_of_the_matrix(n):
     assert packed_bytes(n, like, single=True) <= 0.5 * packed_bytes(n, like) * 1.01
     if n >= 60_000:
         assert packed_bytes(n, like) <= 0.6 * full
+
+
+@pytest.mark.parametrize("n", [*SIZES, 150])
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("width", [None, 1, 7, 40, "full"])
+@pytest.mark.parametrize(("name", "device"), [*LIBRARIES, *CUDA])
+def test_projected_in_place(name, device, width, k, n):
+    """P K P + t U Uᵀ with P = I − U Uᵀ, and K U of before."""
+    to, K, k = mover(name, device), matrix(n), min(k, n)
+    U = np.linalg.qr(np.random.default_rng(4).standard_normal((n, k)))[0]
+    lower = np.tril(K) + (np.triu(np.full((n, n), np.nan), 1) if name == "numpy" else np.triu(K, 1))
+    half = FullPacked(to(lower.copy())) if width == "full" else packed(K, to, width=width)
+    scale = np.abs(K).sum(axis=1).max()
+    assert np.abs(host(half.project(to(U), 2.0)) - K @ U).max() <= rounding(n, 1.0, c=16) * scale
+    P = np.eye(n) - U @ U.T
+    expected = P @ K @ P + 2.0 * U @ U.T
+    B = np.random.default_rng(5).standard_normal((n, 2))
+    assert np.abs(host(half.product(to(B))) - expected @ B).max() <= rounding(n, 1.0, c=16) * scale * np.abs(B).max()
+    own = expected + 0.5 * np.eye(n)
+    X = np.linalg.solve(own, B)
+    assert (
+        np.abs(host(half.factor(0.5).solve(to(B))) - X).max()
+        <= rounding(n, np.linalg.cond(own), c=16) * np.abs(X).max()
+    )

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy
 from typing import Any
 
 import numpy as np
 from array_api_compat import device, is_torch_array
-from scipy.linalg import get_blas_funcs, lapack
+from scipy.linalg import blas, get_blas_funcs, lapack
 
 from iokr._array.factorizations import CholeskyFactor, NotPositiveDefinite, cholesky
-from iokr._array.namespaces import Array, array_namespace, blocks, is_numpy
-from iokr._array.products import set_diagonal
+from iokr._array.namespaces import Array, array_namespace, blocks, eye_like, is_numpy
+from iokr._array.products import matmul, set_diagonal
 
 Block = Callable[[slice, slice], Array]
 
@@ -37,6 +37,21 @@ class Packed(ABC):
     @abstractmethod
     def copy(self) -> Packed:
         """A copy."""
+
+    @abstractmethod
+    def product(self, B: Array) -> Array:
+        """K B."""
+
+    @abstractmethod
+    def update(self, U: Array, W: Array) -> None:
+        """K ← K − U Wᵀ − W Uᵀ, in place."""
+
+    def project(self, U: Array, lift: float = 0.0) -> Array:
+        """K ← P K P + lift·U Uᵀ in place, P = I − U Uᵀ for orthonormal columns U; returns K U of before."""
+        KU = self.product(U)
+        inner = matmul(U.T, KU) + lift * eye_like(int(U.shape[1]), U)
+        self.update(U, KU - matmul(U, inner) / 2)
+        return KU
 
 
 class Triangle(Packed):
@@ -171,6 +186,37 @@ class RectangularPacked(Triangle):
         other.T = self.T.copy()
         return other
 
+    def product(self, B: np.ndarray) -> np.ndarray:
+        Y = np.zeros((self.n, B.shape[1]))
+        for part, rows, columns, triangle in self._parts():
+            if triangle is None:
+                Y[rows] += part @ B[columns]
+                Y[columns] += part.T @ B[rows]
+            else:
+                half = triangle(part)
+                Y[rows] += half @ B[rows] + half.T @ B[rows] - half.diagonal()[:, None] * B[rows]
+        return Y
+
+    def update(self, U: np.ndarray, W: np.ndarray) -> None:
+        for part, rows, columns, triangle in self._parts():
+            change = U[rows] @ W[columns].T + W[rows] @ U[columns].T
+            part -= change if triangle is None else triangle(change)
+
+    def _parts(self) -> Iterator[tuple[np.ndarray, slice, slice, Callable[[np.ndarray], np.ndarray] | None]]:
+        """Views of T with their rows and columns of K; of a square on the diagonal only one triangle is K's."""
+        (m, width), n = self.T.shape, self.n
+        e = width - n
+        for block in blocks(m, _PANEL):
+            start, stop = block.start, block.stop
+            rows = slice(start, stop)
+            yield self.T[rows, stop + e :], rows, slice(stop, n), None
+            yield self.T[rows, start + e : stop + e], rows, rows, np.triu
+            first, last = max(start - 1 + e, 0), stop - 1 + e  # rows of the second triangle, from m on
+            part = self.T[first + 1 - e : stop]
+            rows = slice(m + first, m + last)
+            yield part[:, :first], rows, slice(m, m + first), None
+            yield part[:, first:last], rows, rows, np.tril
+
 
 class FullPacked(Packed):
     """A stored full matrix, factored in place: no memory is saved, but none is added."""
@@ -183,6 +229,27 @@ class FullPacked(Packed):
 
     def copy(self) -> FullPacked:
         return FullPacked(_copied(self.K, self.K.dtype))
+
+    def product(self, B: Array) -> Array:
+        if not is_numpy(self.K):
+            return matmul(self.K, B)
+        return np.asarray(blas.dsymm(1.0, self._upper(), B, lower=0))
+
+    def update(self, U: Array, W: Array) -> None:
+        if not is_numpy(self.K):
+            for rows in blocks(self.n, _SLAB):
+                self.K[rows, :] = self.K[rows, :] - (matmul(U[rows, :], W.T) + matmul(W[rows, :], U.T))
+            return
+        K = self._upper()
+        found = blas.dsyr2k(-1.0, U, W, beta=1.0, c=K, lower=0, overwrite_c=1)
+        if found is not K:
+            self.K = found.T
+
+    def _upper(self) -> np.ndarray:
+        """Kᵀ in Fortran order: its upper triangle is the lower one of K."""
+        if not self.K.flags.c_contiguous:
+            self.K = np.ascontiguousarray(self.K)
+        return self.K.T
 
 
 class ColumnPacked(Triangle):
@@ -263,6 +330,26 @@ class ColumnPacked(Triangle):
         other = copy(self)
         other.columns = [_copied(C, C.dtype) for C in self.columns]
         return other
+
+    def product(self, B: Array) -> Array:
+        dtype = self._diagonal.dtype
+        own = _copied(B, dtype)
+        Y = own * self._diagonal[:, None]
+        xp = array_namespace(Y)
+        for J, C in zip(self.pieces, self.columns, strict=True):
+            b = J.stop - J.start
+            square = set_diagonal(xp.tril(C[:b, :]), xp.zeros_like(self._diagonal[J]))
+            Y[J, :] = Y[J, :] + square @ own[J, :] + square.T @ own[J, :] + C[b:, :].T @ own[J.stop :, :]
+            Y[J.stop :, :] = Y[J.stop :, :] + C[b:, :] @ own[J, :]
+        return xp.astype(Y, B.dtype, copy=False)
+
+    def update(self, U: Array, W: Array) -> None:
+        left, right = _copied(U, self._diagonal.dtype), _copied(W, self._diagonal.dtype)
+        for J, C in zip(self.pieces, self.columns, strict=True):
+            for rows in blocks(C.shape[0], _SLAB):
+                at = slice(J.start + rows.start, J.start + rows.stop)
+                C[rows, :] = C[rows, :] - (left[at, :] @ right[J, :].T + right[at, :] @ left[J, :].T)
+        self._diagonal = self._diagonal - 2 * array_namespace(left).sum(left * right, axis=1)
 
 
 def _copied(B: Array, dtype: Any) -> Array:

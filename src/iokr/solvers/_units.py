@@ -1,14 +1,14 @@
-"""A problem in the units of its outputs and weights, so that no square overflows or underflows."""
+"""A problem in the units of its outputs and weights, from their origin: no square overflows or underflows."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from iokr._array import array_namespace, asarray_like, exponent, power_of_two, times_power
+from iokr._array import array_namespace, asarray_like, exponent, matmul, power_of_two, times_power, to_numpy
 from iokr.gram.operators import IdentityMatrix
 from iokr.problem import Problem, Solution
 
@@ -19,17 +19,23 @@ __all__ = ["Units", "own_units"]
 class Units:
     """J(2ᵏᵉC; Ψ, w, α, μ) = 2^(j + kd) J'(C; 2⁻ᵏΨ, 2⁻ʲw, 2^(k(2e − d) − j)α, same μ): without rounding.
 
-    (e, d) is the `homogeneity` of the loss, ℓ(2ᵏᵉh, 2ᵏψ) = 2ᵏᵈℓ'(h, ψ), with ℓ' = `loss.in_units(2ᵏ)`.
+    (e, d) is the `homogeneity` of the loss, ℓ(2ᵏᵉh, 2ᵏψ) = 2ᵏᵈℓ'(h, ψ), with ℓ' = `loss.in_units(2ᵏ)`. With an
+    intercept Ψ is taken minus BᵀE, B = `origin`: a loss of h − ψ is the same, and J(0) does not depend on a constant.
     """
 
     k: int
     j: int
     e: int = 1
+    origin: Any = field(default=None, compare=False)
 
     def back(self, solution: Solution) -> Solution:
         """A solution in the units of the data; the state for warm starts stays in these units."""
         C = times_power(solution.C, self.k * self.e)
-        return replace(solution, C=C, state=_Kept(self, solution.state))
+        intercept = solution.intercept
+        if intercept is not None:
+            intercept = times_power(intercept, self.k * self.e)
+            intercept = intercept if self.origin is None else intercept + self.origin[0, :]
+        return replace(solution, C=C, intercept=intercept, state=_Kept(self, solution.state))
 
     def start(self, solution: Solution | None) -> Solution | None:
         """The solution of a neighbouring problem in these units."""
@@ -51,11 +57,15 @@ class _Kept:
 def own_units(problem: Problem) -> tuple[Problem, Units]:
     """The problem with max |Ψ| and max w in [1, 2), and the conversion of its solutions."""
     form = problem.loss.homogeneity
+    origin = None
+    if problem.constants is not None and form is not None and not isinstance(problem.Psi, IdentityMatrix):
+        origin = _origin(problem)
+        problem = replace(problem, Psi=_minus(problem, origin))
     k = 0 if form is None or isinstance(problem.Psi, IdentityMatrix) else exponent(_largest(problem))
     j = 0 if problem.weight is None else exponent(float(np.max(problem.row_weight, initial=0.0)))
     e, d = (1, 2) if form is None else form
     if k == 0 and j == 0:
-        return problem, Units(0, 0, e)
+        return problem, Units(0, 0, e, origin)
     by = k * (2 * e - d) - j
     alpha, manifold_weight = power_of_two(problem.alpha, by), power_of_two(problem.manifold_weight, by)
     if not np.finfo(float).tiny <= alpha < math.inf or manifold_weight == math.inf:
@@ -68,7 +78,39 @@ def own_units(problem: Problem) -> tuple[Problem, Units]:
     Psi = times_power(problem.targets, -k) if k else problem.Psi
     weight = problem.weight if j == 0 else np.ldexp(problem.row_weight, -j)
     scaled = replace(problem, Psi=Psi, loss=loss, alpha=alpha, manifold_weight=manifold_weight, weight=weight)
-    return scaled, Units(k, j, e)
+    return scaled, Units(k, j, e, origin)
+
+
+def _origin(problem: Problem) -> Any:
+    """B (k, q) near the outputs: weighted medians for a single function, else means; 0 where nothing is observed."""
+    Psi = to_numpy(problem.targets)
+    observed = np.ones(Psi.shape) if problem.mask is None else np.asarray(problem.mask, dtype=float)
+    weight = observed * problem.row_weight[:, None]
+    e = np.asarray(problem.constants, dtype=float)
+    total = (e * e).T @ weight
+    if e.shape[1] == 1 and np.all(e == 1) and not problem.loss.quadratic:
+        B = np.stack([_median(Psi[:, j], weight[:, j]) for j in range(Psi.shape[1])])[None, :]
+    else:
+        B = e.T @ (weight * Psi) / np.where(total > 0, total, 1.0)
+    return asarray_like(B, problem.like)
+
+
+def _median(values: np.ndarray, weight: np.ndarray) -> float:
+    """The smallest value with half of the weight at or below it; 0 without weight."""
+    order = np.argsort(values)
+    cumulated = np.cumsum(weight[order])
+    if not cumulated[-1] > 0:
+        return 0.0
+    return float(values[order][np.searchsorted(cumulated, cumulated[-1] / 2)])
+
+
+def _minus(problem: Problem, B: Any) -> Any:
+    """Ψ − BᵀE, 0 where an entry is missing."""
+    Psi = problem.targets
+    moved = Psi - matmul(asarray_like(problem.constants, Psi), B)
+    if problem.mask is None:
+        return moved
+    return array_namespace(Psi).where(asarray_like(problem.mask, Psi), moved, 0.0)
 
 
 def _largest(problem: Problem) -> float:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from iokr._array import Array, array_namespace, asarray_like, take_rows
+from iokr._array import Array, array_namespace, asarray_like, matmul, take_rows
 from iokr._component import Component
 from iokr._system.memory import check_memory, device_errors
 from iokr.gram.operators import OutputOperator, as_array
@@ -153,7 +153,7 @@ class Solver(Component, ABC):
         if penalised:
             problem = replace(problem, awaits_penalty=True)
         choice = self.choose(problem)
-        reason = choice.solver.refuses(problem)
+        reason = refuses_constants(problem) or choice.solver.refuses(problem)
         if reason is not None:
             raise ValueError(f"{self!r} cannot solve this problem: {reason}")
         check_memory(choice.solver.memory(problem), *refusal(self, problem), problem.like)
@@ -192,10 +192,21 @@ class Path(ABC):
         self.gram, self.row_weight, self.n = problem.gram, problem.row_weight, problem.n_labeled
         self.operator = problem.operator
         self.mask = None if problem.mask is None else np.asarray(problem.mask)
+        self.constants = problem.constants
 
     @abstractmethod
     def coefficients(self, Psi: Array, alpha: float) -> Array:
         """C (N, q) of the solution at `alpha` for the targets `Psi`."""
+
+    def unpenalised(self, Psi: Array, C: Array) -> Array | None:
+        """B (k, q) of the solution with these coefficients; None without an intercept. May be overridden."""
+        return None
+
+    def solution(self, Psi: Array, alpha: float) -> Solution:
+        """C and the intercept of the solution at `alpha` for the targets `Psi`."""
+        C = self.coefficients(Psi, alpha)
+        B = self.unpenalised(Psi, C)
+        return Solution(C, intercept=None if B is None else B[0, :])
 
     @abstractmethod
     def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
@@ -220,10 +231,30 @@ class Path(ABC):
         """`loo_residuals` for each alpha. May be overridden."""
         return (self.loo_residuals(Psi, alpha, groups) for alpha in alphas)
 
-    def plain_residuals(self, Psi: Array, C: Array, rows: np.ndarray) -> Array:
+    def fitted(self, Psi: Array, alpha: float, rows: np.ndarray) -> Array:
+        """h(x_i) at some labelled rows."""
+        C = self.coefficients(Psi, alpha)
+        H = self.operator.act(self.gram.K.rows(rows) @ C)
+        B = self.unpenalised(Psi, C)
+        return H if B is None else H + matmul(asarray_like(self.constants[rows], H), B)
+
+    def plain_residuals(self, Psi: Array, alpha: float, rows: np.ndarray) -> Array:
         """ψ_i − h(x_i) at some labelled rows."""
-        H = self.gram.K.rows(rows) @ C
-        return take_rows(as_array(Psi), rows) - self.operator.act(H)
+        return take_rows(as_array(Psi), rows) - self.fitted(Psi, alpha, rows)
+
+
+def refuses_constants(problem: Problem) -> str | None:
+    """Why a problem cannot have an intercept, or None."""
+    if problem.constants is None:
+        return None
+    if not problem.loss.calibrated:
+        return f"an intercept could follow the classes alone with {problem.loss!r}; set `intercept=False`."
+    if problem.operator.oblique:
+        return (
+            "an intercept with a covariance operator needs outputs in coordinates; set `embedding=Eigen()`, or "
+            "`intercept=False`."
+        )
+    return None
 
 
 def refuses_products(problem: Problem) -> str | None:

@@ -21,7 +21,7 @@ from iokr.solvers.closed_form.paths import ClosedForm
 ALPHA = 0.1
 
 
-def masked(share=0.6, n=12, q=5, weight=None, seed=0):
+def masked(share=0.6, n=12, q=5, weight=None, seed=0, intercept=False):
     rng = np.random.default_rng(seed)
     X, Y = rng.normal(size=(n, 2)), rng.normal(size=(n, q))
     t = np.linspace(0, 1, q)
@@ -29,12 +29,10 @@ def masked(share=0.6, n=12, q=5, weight=None, seed=0):
     mask = rng.uniform(size=(n, q)) < share
     mask[np.arange(n), rng.integers(q, size=n)] = True
     kernel = Decomposable(RBF(0.5), A).fit(X, Y)
-    return (
-        X,
-        np.where(mask, Y, np.nan),
-        A,
-        Problem(kernel.gram(kernel.represent(X)), np.where(mask, Y, 0.0), Square(), ALPHA, weight=weight, mask=mask),
-    )
+    gram = kernel.gram(kernel.represent(X))
+    constants = np.ones((n, 1)) if intercept else None
+    problem = Problem(gram, np.where(mask, Y, 0.0), Square(), ALPHA, weight=weight, mask=mask, constants=constants)
+    return X, np.where(mask, Y, np.nan), A, problem
 
 
 WEIGHT = np.array([1.0, 2.0, 0.5, 0.0, 1.0, 1.0, 3.0, 1.0, 1.0, 1.0, 0.2, 1.0])
@@ -42,20 +40,25 @@ WEIGHT = np.array([1.0, 2.0, 0.5, 0.0, 1.0, 1.0, 3.0, 1.0, 1.0, 1.0, 0.2, 1.0])
 
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])
 @pytest.mark.parametrize("share", [0.1, 0.6, 1.0])
-def test_equals_the_matrix_over_observed_entries(share, weight):
-    *_, problem = masked(share, weight=weight)
+@pytest.mark.parametrize("intercept", [False, True], ids=["", "intercept"])
+def test_equals_the_matrix_over_observed_entries(intercept, share, weight):
+    *_, problem = masked(share, weight=weight, intercept=intercept)
     dense, path = masked_path(Eigen().path, problem), MaskedPath(problem)
     assert not isinstance(dense, MaskedPath)
     # The iteration stops at a residual of 1e-10 of the right-hand side; K ⊗ A + αI is at least α.
     tol = 1e-10 / ALPHA * np.linalg.norm(problem.Psi) * 10
     np.testing.assert_allclose(path.coefficients(problem.Psi, ALPHA), dense.coefficients(problem.Psi, ALPHA), atol=tol)
+    if intercept:
+        found = path.solution(problem.Psi, ALPHA).intercept
+        np.testing.assert_allclose(found, dense.solution(problem.Psi, ALPHA).intercept, atol=tol)
     np.testing.assert_allclose(
         path.loo_residuals(problem.Psi, ALPHA), dense.loo_residuals(problem.Psi, ALPHA), atol=tol
     )
 
 
-def test_a_full_grid_takes_one_step():
-    *_, problem = masked(1.0)
+@pytest.mark.parametrize("intercept", [False, True], ids=["", "intercept"])
+def test_a_full_grid_takes_one_step(intercept):
+    *_, problem = masked(1.0, intercept=intercept)
     path = MaskedPath(problem)
     path.coefficients(problem.Psi, ALPHA)
     assert path.n_steps == [1]

@@ -77,12 +77,13 @@ class Cholesky(ClosedForm):
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         if problem.mask is not None or problem.gram.operator is None:
             return super()._solve(problem, start)
-        if problem.penalty is None and problem.weight is None and problem.gram.operator.scale:
+        plain = problem.penalty is None and problem.weight is None and problem.constants is None
+        if plain and problem.gram.operator.scale:
             try:
                 return Solution(_ridge(problem, problem.gram.operator.scale))
             except NotPositiveDefinite:  # the path clips eigenvalues
                 pass
-        return Solution(CholeskyPath(problem, once=True).coefficients(problem.Psi, problem.alpha))
+        return CholeskyPath(problem, once=True).solution(problem.Psi, problem.alpha)
 
 
 def _ridge(problem: Problem, a: float) -> Array:
@@ -114,7 +115,7 @@ class CholeskyPath(PointsPath):
             solver, problem = Cholesky(), self.problem
             with device_errors(solver.memory(problem), *refusal(solver, problem), problem.like):
                 return self._packed(overwrite=overwrite).factor(shift)
-        S = self.points.system() if self._S is None else self._S
+        S = self.points.system(lift=True) if self._S is None else self._S
         self._S = None if overwrite else S
         return cholesky(S, shift, overwrite=overwrite)
 
@@ -167,14 +168,15 @@ class CholeskyPath(PointsPath):
         """λGᵀZ and λ diag(Gᵀ(λI + γS)⁻¹G) for the columns of one γ."""
         points = self.points
         xp = array_namespace(B)
-        if g == 0:
+        if g == 0:  # N = P
             R = points.to_labels(B)
+            Q = points.unit_diagonal(slice(None)) * xp.ones_like(R[:, :1])
             B0 = points.remainder
-            return R, xp.ones_like(R[:, 0]) if B0 is None else 1 - xp.linalg.diagonal(B0)
+            return R, Q[:, 0] if B0 is None else Q[:, 0] - xp.linalg.diagonal(B0)
         factor = self._factor(alpha / g, last=False)
         R = points.to_labels(factor.solve(B)) * (alpha / g)
         if points.remainder is None:
-            return R, factor.inverse_diagonal() * (alpha / g)
+            return R, factor.inverse_diagonal() * (alpha / g) - points.own_share(alpha, g)
         half = cast(CholeskyFactor, factor).solve_lower(points.from_labels(eye_like(len(points.active), B)))
         return R, xp.sum(half * half, axis=0) * (alpha / g)
 
@@ -182,14 +184,15 @@ class CholeskyPath(PointsPath):
         """(N_SS)⁻¹R_S with N = λ(λI + γS)⁻¹, an inverse per distinct γ."""
         if self.points.remainder is not None or len(self.points.active) < self.n:
             return self._spectral().loo_residuals(Psi, alpha, groups)
-        targets = self.points.targets(self.operator.rotate(Psi))
+        points = self.points
+        targets = points.targets(self.operator.rotate(Psi))
         columns = []
         for g, group in self.operator.groups(targets.shape[1]):
             own = take_columns(targets, group)
             if g == 0:
-                columns.append((group, own, blocks_of_matrix(eye_like(self.n, own))))
+                columns.append((group, own, blocks_of_matrix(points.centre(eye_like(self.n, own)))))
                 continue
-            N = inverse(self.points.system(), alpha / g)[0] * (alpha / g)
+            N = points.centre(inverse(points.system(lift=True), alpha / g)[0] * (alpha / g))
             columns.append((group, N @ own, blocks_of_matrix(N)))
         return leave_groups_out(self, self.points, columns, Psi, alpha, groups)
 

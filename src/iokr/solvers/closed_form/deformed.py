@@ -12,6 +12,8 @@ import numpy as np
 
 from iokr._array import (
     Array,
+    CholeskyFactor,
+    FullPacked,
     NotPositiveDefinite,
     TridiagonalForm,
     array_namespace,
@@ -82,6 +84,8 @@ class Reduction:
         self.points = Geometry(problem)
         self.N = self.points.N
         K = problem.gram.K.detach()
+        if self.points.constants is not None:
+            self.points.constants.KU = matmul(K, self.points.everywhere(self.points.constants.weighted))
         R, self._pull, triangular = _root(K)
         del K
         product = matmul(_thin(problem.penalty), R)
@@ -172,11 +176,24 @@ class DeformedPath(PointsPath):
         """c with h(x) = g k_xᵀ c equal to K̃a on the labelled points."""
         return self.reduction.lift(a, alpha, self.mu, g)
 
-    def _factor(self, alpha: float, g: float) -> Any:
+    def _factor(self, alpha: float, g: float) -> tuple[CholeskyFactor, Array | float]:
+        """Of I + √wK̃√w, and 0; with an intercept of I + P√wK̃√wP + τUUᵀ, and the diagonal of UUᵀ/(1 + τ)."""
         Kt = self.deformed(alpha, g)
         if self.points.sqrt_w is not None:
             Kt = self.points.sqrt_w[:, None] * Kt * self.points.sqrt_w[None, :]
-        return cholesky((Kt + Kt.T) / 2, 1.0, overwrite=True)
+        Kt = (Kt + Kt.T) / 2
+        if self.points.constants is None:
+            return cholesky(Kt, 1.0, overwrite=True), 0.0
+        xp = array_namespace(Kt)
+        tau = float(xp.sum(xp.linalg.diagonal(Kt)))
+        whole = FullPacked(Kt)
+        whole.project(self.points.constants.U, tau)
+        return cholesky(whole.K, 1.0, overwrite=True), self.points.constants.diagonal / (1 + tau)
+
+    def unpenalised(self, Psi: Array, C: Array) -> Array | None:
+        """B (k, q); K√wU has a row for every point."""
+        constants = self.points.constants
+        return None if constants is None else constants.coefficients(Psi, C, self.operator)
 
     def coefficients(self, Psi: Array, alpha: float) -> Array:
         """C e_j = lift_j(√w a_j)."""
@@ -184,7 +201,8 @@ class DeformedPath(PointsPath):
         targets = self.points.targets(self.operator.rotate(Psi))
 
         def solve(g: float, part: Array) -> Array:
-            return self.lift(root * self._factor(alpha, g).solve(part), alpha, g)
+            factor, _ = self._factor(alpha, g)
+            return self.lift(root * factor.solve(part), alpha, g)
 
         return self.operator.unrotate(by_eigenvalue(self.operator, targets, solve))
 
@@ -196,14 +214,16 @@ class DeformedPath(PointsPath):
         if groups is not None:
             columns = []
             for g, group in self.operator.groups(targets.shape[1]):
-                N = self._factor(alpha, g).solve(eye_like(targets.shape[0], targets))
-                columns.append((group, N @ take_columns(targets, group), blocks_of_matrix((N + N.T) / 2)))
+                factor, _ = self._factor(alpha, g)
+                N = factor.solve(eye_like(targets.shape[0], targets))
+                N = self.points.centre((N + N.T) / 2)
+                columns.append((group, N @ take_columns(targets, group), blocks_of_matrix(N)))
             return leave_groups_out(self, self.points, columns, Psi, alpha, groups)
         for g, group in self.operator.groups(targets.shape[1]):
-            factor = self._factor(alpha, g)
+            factor, own = self._factor(alpha, g)
             a = factor.solve(take_columns(targets, group))
             R.append((group, a))
-            Q.append((group, xp.broadcast_to(factor.inverse_diagonal()[:, None], a.shape)))
+            Q.append((group, xp.broadcast_to((factor.inverse_diagonal() - own)[:, None], a.shape)))
         return self.leave_out(join_columns(R), join_columns(Q), Psi, alpha)
 
 
@@ -259,6 +279,11 @@ class ManifoldPath(Path):
         """C by the chosen form."""
         return self.at(alpha).coefficients(Psi, alpha)
 
+    def unpenalised(self, Psi: Array, C: Array) -> Array | None:
+        """B (k, q), by a form that has been used."""
+        form = self.eigen_form if "eigen_form" in vars(self) else self.deformed_form
+        return form.unpenalised(Psi, C)
+
     def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
         """Residuals by the chosen form."""
         return self.at(alpha).loo_residuals(Psi, alpha, groups)
@@ -284,7 +309,8 @@ class ManifoldPath(Path):
 def deformed_kernel(problem: Problem) -> ManifoldPath | PlainKernel:
     """K̃ of a problem, with or without unlabelled points; of the sample weights only their zeros matter."""
     labelled = problem.row_weight > 0  # the other rows remain points, without labels
-    problem = replace(problem, weight=None if labelled.all() else labelled.astype(float), mask=None)
+    weight = None if labelled.all() else labelled.astype(float)
+    problem = replace(problem, weight=weight, mask=None, constants=None)
     if problem.penalty is None or problem.manifold_weight == 0:
         return PlainKernel(problem)
     return ManifoldPath(problem, Shared(problem), None)

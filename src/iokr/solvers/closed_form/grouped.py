@@ -103,8 +103,11 @@ def leave_groups_out(
     """
     operator, mine = path.operator, groups[points.active]
     small = points.active[points.small_rows]
-    solved = [(which, solve_groups(R, blocks, mine, len(points.active))) for which, R, blocks in columns]
-    residuals = join_columns(solved)
+    if points.leaves_nothing(mine):
+        residuals = points.uncentred(operator.rotate(Psi))
+    else:
+        solved = [(which, solve_groups(R, blocks, mine, len(points.active))) for which, R, blocks in columns]
+        residuals = join_columns(solved)
     if points.sqrt_w is not None:
         residuals = residuals / points.sqrt_w[:, None]
     return with_unweighted(path, points.active, operator.unrotate(residuals), Psi, alpha, groups, small)
@@ -129,13 +132,13 @@ def with_unweighted(
     if not len(rest):
         return residuals
     everywhere = scatter(residuals, active, path.n)
-    left = path.plain_residuals(Psi, path.coefficients(Psi, alpha), rest)
+    left = path.plain_residuals(Psi, alpha, rest)
     if groups is None:
         return replace_rows(everywhere, rest, left)
     for group in np.intersect1d(groups[rest], groups[active]):
         own = active[groups[active] == group]
         here = np.flatnonzero(groups[rest] == group)
         moved = scatter(take_rows(everywhere, own), own, path.n)
-        H = path.operator.act(path.gram.K.rows(rest[here]) @ path.coefficients(moved, alpha))
+        H = path.fitted(moved, alpha, rest[here])
         left = replace_rows(left, here, take_rows(left, here) + H)
     return replace_rows(everywhere, rest, left)

@@ -34,6 +34,7 @@ __all__ = ["THIN", "LowRank", "MomentsPath", "ThinPath", "left_out_errors"]
 
 THIN = 2  # times as many points as features: np² + p³/3 flops of the moments are then fewer than n³/3
 _FEW_DIGITS = 1e-12  # of the largest eigenvalue: below, a Cholesky factor of G + αI loses too many digits
+_EPS = float(np.finfo(float).eps)
 _CLOSE = 1e-5  # 1 − h_ii below which it has lost too many digits
 
 
@@ -103,6 +104,10 @@ class MomentsPath(PointsPath):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         self.points, self._problem = Geometry(problem), problem
+        self._mean: Array | None = None  # (√wΦ)ᵀU, with an intercept
+        if self.points.constants is not None:
+            U = self.points.constants.U
+            self._mean = reduce(add, (matmul(Phi.T, U[rows, :]) for rows, Phi in self._chunks()))
         self.G: Array = reduce(add, (squares(Phi) for _, Phi in self._chunks()))
         self._kept: tuple[Array, Array, Array] | None = None
         self._first: float | None = None  # the α that was solved for without eigenvalues
@@ -123,11 +128,15 @@ class MomentsPath(PointsPath):
         return self._pairs[1]
 
     def _chunks(self, width: int = 0) -> Iterator[tuple[slice, Array]]:
-        """(rows among those of positive weight, their √wΦ), fewer at a time for more numbers `width` per row."""
+        """(rows among those of positive weight, their P√wΦ), fewer at a time for more numbers `width` per row."""
         Phi, points = self._problem.gram.factor, self.points
         for rows in blocks(len(points.active), chunk_rows(max(width, int(Phi.shape[1])), Phi)):  # type: ignore[union-attr]
             part = take_rows(Phi, rows if points.whole else points.active[rows])
-            yield rows, part if points.sqrt_w is None else points.sqrt_w[rows][:, None] * part
+            if points.sqrt_w is not None:
+                part = points.sqrt_w[rows][:, None] * part
+            if self._mean is not None:
+                part = part - matmul(points.constants.U[rows, :], self._mean.T)  # type: ignore[union-attr]
+            yield rows, part
 
     def _targets(self, Psi: Array) -> tuple[Array, Array]:
         """√wΨE and BE, cached for the next α."""
@@ -178,9 +187,9 @@ class MomentsPath(PointsPath):
         if groups is not None:
             return self._by_singular_vectors.loo_residuals(Psi, alpha, groups)
         values, parts = self._shrunk(alpha), []
-        for _, Phi in self._chunks():
+        for rows, Phi in self._chunks():
             F = matmul(Phi, self.Q)
-            parts.append(1 - matmul(F * F, values))
+            parts.append(self.points.unit_diagonal(rows) - matmul(F * F, values))
         xp = array_namespace(parts[0])
         own = xp.concat(parts, axis=0)
         if float(xp.min(own)) < _CLOSE:
@@ -189,13 +198,14 @@ class MomentsPath(PointsPath):
 
     def loo_errors(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None = None) -> np.ndarray:
         """Σ w‖ψ − h₋ᵢ‖² / Σ w for every alpha, in one pass."""
-        if groups is not None:
+        if groups is not None or self.points.leaves_nothing():
             return self._by_singular_vectors.loo_errors(Psi, alphas, groups)
         targets, B = self._targets(Psi)
         T = matmul(self.Q.T, B)
         errors, closest, gamma = np.zeros(len(alphas)), 1.0, self.operator.gamma
         for rows, Phi in self._chunks(len(alphas) * int(T.shape[1])):
-            part, near = left_out_errors(matmul(Phi, self.Q), targets[rows, :], self.omega, T, gamma, alphas)
+            unit = self.points.unit_diagonal(rows)
+            part, near = left_out_errors(matmul(Phi, self.Q), targets[rows, :], self.omega, T, gamma, alphas, unit)
             errors, closest = errors + part, min(closest, near)
         if closest < _CLOSE:
             return self._by_singular_vectors.loo_errors(Psi, alphas)
@@ -207,6 +217,12 @@ class MomentsPath(PointsPath):
         return ThinPath(self._problem)
 
 
+def _rank(root: Array) -> int:
+    """The number of singular values, in descending order, that are not rounding; at least one."""
+    values = to_numpy(root)
+    return max(1, int(np.count_nonzero(values > len(values) * _EPS * values[0])))
+
+
 def shrunk(omega: Array, gamma: np.ndarray, alpha: float) -> Array:
     """γ/(λ + ωγ), shape (r, 1) or (r, q)."""
     g = asarray_like(gamma, omega)[None, :]
@@ -214,15 +230,23 @@ def shrunk(omega: Array, gamma: np.ndarray, alpha: float) -> Array:
 
 
 def left_out_errors(
-    F: Array, targets: Array, omega: Array, T: Array, gamma: np.ndarray, alphas: Sequence[float]
+    F: Array,
+    targets: Array,
+    omega: Array,
+    T: Array,
+    gamma: np.ndarray,
+    alphas: Sequence[float],
+    unit: Array | float = 1.0,
 ) -> tuple[np.ndarray, float]:
     """Σ_i ‖R_i/(1 − h_ii)‖² of some rows for each alpha, and the smallest 1 − h_ii.
 
-    F = √wΦQ, targets √wΨE, T = QᵀBE: R = √wΨE − F[γ/(λ + ωγᵀ) ∘ T], h_ii = Σ_j F_ij² γ/(λ + ω_jγ).
+    F = √wΦQ, targets √wΨE, T = QᵀBE: R = √wΨE − F[γ/(λ + ωγᵀ) ∘ T], h_ii = Σ_j F_ij² γ/(λ + ω_jγ). With an intercept
+    Φ and Ψ are centred, and `unit` (n, 1) is the diagonal of P in place of 1.
     """
     xp, (r, q), a = array_namespace(F), T.shape, len(alphas)
     values = xp.stack([shrunk(omega, gamma, alpha) for alpha in alphas], axis=1)  # (r, a, 1 or q)
-    left = 1 - xp.reshape(matmul(F * F, xp.reshape(values, (r, -1))), (-1, a, values.shape[2]))
+    fitted_own = xp.reshape(matmul(F * F, xp.reshape(values, (r, -1))), (-1, a, values.shape[2]))
+    left = (unit if isinstance(unit, float) else unit[:, :, None]) - fitted_own
     fitted = matmul(F, xp.reshape(values * T[:, None, :], (r, -1)))
     R = (targets[:, None, :] - xp.reshape(fitted, (-1, a, q))) / left
     return to_numpy(xp.sum(xp.sum(R * R, axis=2), axis=0)), float(xp.min(left))
@@ -234,7 +258,11 @@ class ThinPath(SpectralPath):
     def __init__(self, problem: Problem) -> None:
         points = Geometry(problem)
         Phi = problem.gram.factor if points.whole else take_rows(problem.gram.factor, points.active)
-        V, root = thin_svd(Phi if points.sqrt_w is None else points.sqrt_w[:, None] * Phi)
+        V, root = thin_svd(points.centre(Phi if points.sqrt_w is None else points.sqrt_w[:, None] * Phi))
+        if points.constants is not None:  # directions without features may have a part along U
+            kept = _rank(root)
+            V = points.centre(V[:, :kept])
+            root = root[:kept]
         super().__init__(problem, points, (root * root, V))
 
     def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
@@ -244,9 +272,14 @@ class ThinPath(SpectralPath):
         D = alpha / self.shrink(alpha)
         R = (targets - matmul(V, T)) + matmul(V, D * T)
         if groups is not None:
+            if self.points.constants is not None:  # N U = 0
+                U = self.points.constants.U
+                V = xp.concat([V, U], axis=1)
+                D = xp.concat([D, xp.zeros((U.shape[1], D.shape[1]), dtype=D.dtype, device=D.device)], axis=0)
             return self._leave_groups_out(R, V, D, Psi, alpha, groups, thin=True)
         own = V * V
-        Q = xp.clip(1 - xp.sum(own, axis=1), min=0.0)[:, None] + matmul(own, D)
+        rest = self.points.unit_diagonal(slice(None)) - xp.sum(own, axis=1)[:, None]
+        Q = xp.clip(rest, min=0.0) + matmul(own, D)
         return self.leave_out(R, Q, Psi, alpha)
 
     def loo_errors(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None = None) -> np.ndarray:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, eigh, matmul, take_rows, to_numpy
+from iokr._array import Array, FullPacked, array_namespace, asarray_like, eigh, matmul, take_rows, to_numpy
 from iokr.problem import Problem
 from iokr.solvers.base import Path, warn_small_alpha
+from iokr.solvers.closed_form.constants import Constants, least_squares
 from iokr.solvers.closed_form.grouped import with_unweighted
 from iokr.solvers.closed_form.symmetric_system import Geometry
 from iokr.solvers.iterative.krylov import conjugate_gradients
@@ -34,18 +37,25 @@ class MaskedPath(Path):
     The preconditioner is the inverse of the problem with all entries observed, R ↦ m∘(U[UᵀRE/(λ + sγᵀ)]Eᵀ), with √wK√w
     = U diag(s) Uᵀ and A = E diag(γ) Eᵀ. Without missing entries it is exact: one step. Memory n² + q² + 6nq. Leaving
     out row i empties it in m; several rows are left out side by side, each with its own steps, from the solution of all
-    rows.
+    rows. With an intercept every term is projected on the columns Z with Σ_i m_ij √w_i e_i z_ij = 0.
     """
 
     mask: np.ndarray
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        self.points = Geometry(problem)
+        self._problem = problem
+        self.points = Geometry(replace(problem, constants=None))
         sqrt_w = self.points.sqrt_w
         K = self.points.labeled_gram.dense()
         self.K = K if sqrt_w is None else sqrt_w[:, None] * K * sqrt_w[None, :]
-        omega, self.U = eigh(self.K)
+        self.e: Array | None = None  # √w e of the rows of positive weight
+        centred = FullPacked(self.K * 1.0)
+        if self.constants is not None:
+            e = np.asarray(self.constants, dtype=float)[self.points.active]
+            self.e = self.points.times_root(asarray_like(e, self.K))
+            centred.project(Constants(problem, self.points.active).U)
+        omega, self.U = eigh(centred.K, overwrite=True)
         self.omega = array_namespace(omega).clip(omega, min=0.0)
         self.seen = asarray_like(self.mask[self.points.active].astype(float), self.K)
         E, gamma = self.operator.E, self.operator.gamma
@@ -65,18 +75,37 @@ class MaskedPath(Path):
         xp = array_namespace(X)
         return xp.reshape(matmul(left, xp.reshape(X, (n, q * b))), (left.shape[0], q, b))
 
+    def _means(self, V: Array, seen: Array) -> Array:
+        """Σ_i m_ij √w_i e_ik v_ij / Σ_i m_ij w_i e_ik², (k, q, b); 0 for an output without entries."""
+        xp = array_namespace(V)
+        e = self.e
+        total = self._across((e * e).T, seen)  # type: ignore[operator, union-attr]
+        return self._across(e.T, seen * V) / xp.where(total > 0, total, xp.ones_like(total))  # type: ignore[union-attr]
+
+    def _centred(self, V: Array, seen: Array) -> Array:
+        """m∘V without the part along m∘√w e."""
+        V = seen * V
+        return V if self.e is None else V - seen * self._across(self.e, self._means(V, seen))
+
+    def _means_without(self, B: Array, Z: Array, seen: Array) -> Array:
+        """The best constants (k, q, b) of b solutions."""
+        inner = self._across(self.K, self._along(self.E, Z)) * self.gamma[None, :, None]
+        return self._means(B[:, :, None] - self._along(self.E.T, inner), seen)
+
     def _solve(self, B: Array, seen: Array, alpha: float, start: Array | None = None) -> Array:
         """Z (n, q, b) of b problems side by side."""
         xp, E, gamma = array_namespace(B), self.E, self.gamma
         extra = (1 / (alpha + self.omega[:, None] * gamma[None, :]) - 1 / alpha)[:, :, None]
+        B = self._centred(B, seen)
+        start = None if start is None else self._centred(start, seen)
 
         def system(P: Array) -> Array:
             inner = self._across(self.K, self._along(E, P[0, ...])) * gamma[None, :, None]
-            return seen * self._along(E.T, inner) + alpha * P[0, ...]
+            return self._centred(self._along(E.T, inner), seen) + alpha * P[0, ...]
 
         def direction(R: Array) -> Array:
             inner = extra * self._across(self.U.T, self._along(E, R))
-            return (R / alpha + seen * self._along(E.T, self._across(self.U, inner)))[None, ...]
+            return (R / alpha + self._centred(self._along(E.T, self._across(self.U, inner)), seen))[None, ...]
 
         goal = _TOL * xp.sqrt(xp.sum(B * B, axis=(0, 1)))
 
@@ -105,6 +134,10 @@ class MaskedPath(Path):
         """C = √wZ."""
         return self.points.to_points(self._whole(Psi, alpha))
 
+    def unpenalised(self, Psi: Array, C: Array) -> Array | None:
+        """B (k, q)."""
+        return least_squares(self._problem, Psi, C)
+
     def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
         """ψ_i − h₋ᵢ(x_i) in every coordinate (Ψ read as 0 where unobserved), without all entries of row i."""
         Z = self._whole(Psi, alpha)
@@ -125,10 +158,13 @@ class MaskedPath(Path):
                 alpha,
                 start=xp.broadcast_to(kept * Z[:, :, None], (n, q, len(some))),
             )
+            means = None if self.e is None else self._means_without(B, out, kept * self.seen[:, :, None])
             for k, group in enumerate(some):  # h₋ₛ(x_S) √w_S
-                values.append(take_rows(self.K, np.flatnonzero(together == group)) @ out[:, :, k])
-        found = take_rows(xp.concat(values, axis=0), np.argsort(order))
-        H = matmul(matmul(found, self.E) * self.gamma[None, :], self.E.T)
+                own = np.flatnonzero(together == group)
+                H = take_rows(self.K, own) @ out[:, :, k]
+                H = matmul(matmul(H, self.E) * self.gamma[None, :], self.E.T)
+                values.append(H if means is None else H + matmul(take_rows(self.e, own), means[:, :, k]))
+        H = take_rows(xp.concat(values, axis=0), np.argsort(order))
         if self.points.sqrt_w is not None:
             H = H / self.points.sqrt_w[:, None]
         active = self.points.active

@@ -7,15 +7,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from iokr._array import Array, asarray_like, cholesky, inverse, to_numpy
+from iokr._array import Array, FullPacked, asarray_like, cholesky, inverse, to_numpy
 from iokr._system.memory import check_memory
 from iokr.problem import Problem
 from iokr.solvers.base import Path, by_eigenvalue, join_columns, take_columns
+from iokr.solvers.closed_form.constants import least_squares
 from iokr.solvers.closed_form.deformed import deformed_kernel
 from iokr.solvers.closed_form.grouped import with_unweighted
 from iokr.solvers.closed_form.masked_gradients import MaskedPath, by_gradients
 
 __all__ = ["masked_path"]
+
+_SINGULAR = 1e-12  # singular values below this fraction of the largest are rounding
+_ALMOST_ZERO = 1e-100  # a of A = aI in place of 0, so that λ/a is finite
 
 
 def masked_path(path: Callable[[Problem], Path], problem: Problem) -> Path:
@@ -31,7 +35,7 @@ def masked_path(path: Callable[[Problem], Path], problem: Problem) -> Path:
 class _Patterns(Path):
     """Column j is ridge on the rows with m_ij = 1: one factorisation per distinct pattern of a column.
 
-    With A = aI, (a K, λ, μ) is (K, λ/a, μ) with c/a; a = 0 leaves h = 0.
+    With A = aI, (a K, λ, μ) is (K, λ/a, μ) with c/a; a = 0 leaves h = 0, or an intercept alone.
     """
 
     mask: np.ndarray
@@ -52,19 +56,24 @@ class _Patterns(Path):
         self, Psi: Array, what: str, alphas: Sequence[float], leave: tuple[np.ndarray | None, ...] = ()
     ) -> list[Array]:
         groups = []
+        a = self.a or _ALMOST_ZERO
         for columns, part in self._groups(Psi):
-            if part.weight.max() == 0 or self.a == 0:
+            if part.weight.max() == 0 or (self.a == 0 and self.constants is None):
                 zero = asarray_like(np.zeros((self.gram.shape[0], len(columns))), Psi)
                 values = [zero if what == "coefficients" else part.Psi] * len(alphas)
             else:
                 path = self.path(part)  # one factorisation for the whole path
-                values = [getattr(path, what)(part.Psi, alpha / self.a, *leave) for alpha in alphas]
+                values = [getattr(path, what)(part.Psi, alpha / a, *leave) for alpha in alphas]
             groups.append((columns, values))
         return [join_columns([(columns, values[i]) for columns, values in groups]) for i in range(len(alphas))]
 
     def coefficients(self, Psi: Array, alpha: float) -> Array:
         """C, by groups of columns."""
         return self._each(Psi, "coefficients", [alpha])[0] / (self.a or 1.0)
+
+    def unpenalised(self, Psi: Array, C: Array) -> Array | None:
+        """B (k, q)."""
+        return least_squares(self.problem, Psi, C)
 
     def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
         """Residuals, by groups of columns; those of unobserved entries are of the fit to all rows."""
@@ -81,6 +90,7 @@ class _Entries(Path):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
+        self.problem = problem
         self.penalised = problem.penalised
         self.rows = np.flatnonzero(self.row_weight > 0)
         self.base = deformed_kernel(problem)
@@ -94,6 +104,11 @@ class _Entries(Path):
             "To reduce memory: fewer rows, or A = I, for which columns are solved separately.",
             problem.Psi,
         )
+        self.U: np.ndarray | None = None  # (entries, q k), an orthonormal basis of √w e in each column
+        if self.constants is not None:
+            e = np.asarray(self.constants, dtype=float)[self.rows][self.i]
+            own = self.sqrt_w[:, None, None] * e[:, None, :] * np.eye(q)[self.j][:, :, None]
+            self.U = _normalised(own.reshape(size, -1))
 
     def _kernel(self, alpha: float) -> np.ndarray:
         """𝐊̃ over labelled points × outputs, point-major, (n q, n q)."""
@@ -113,15 +128,25 @@ class _Entries(Path):
         return total.reshape(n * q, n * q)
 
     def _system(self, Psi: Array, alpha: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """𝐊̃, the places of the observed entries, S = √w P𝐊̃Pᵀ√w and √w P vec(Ψ)."""
         block = self._kernel(alpha)
         entries = self.i * self.mask.shape[1] + self.j
         system = self.sqrt_w[:, None] * block[np.ix_(entries, entries)] * self.sqrt_w
         y = to_numpy(Psi)[self.rows][self.i, self.j] * self.sqrt_w
         return block, entries, (system + system.T) / 2, y
 
+    def _centred(self, system: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The system and the targets of an intercept, in which U has been projected out."""
+        if self.U is None:
+            return system, y
+        whole = FullPacked(system.copy())
+        whole.project(self.U)
+        return whole.K, y - self.U @ (self.U.T @ y)
+
     def coefficients(self, Psi: Array, alpha: float) -> Array:
         """C e_j = lift_j(W e_j), W = √w a on its entries and zero elsewhere."""
         _, _, system, y = self._system(Psi, alpha)
+        system, y = self._centred(system, y)
         W = np.zeros((len(self.rows), self.mask.shape[1]))
         W[self.i, self.j] = self.sqrt_w * cholesky(system, 1.0, overwrite=True).solve(y[:, None])[:, 0]
         rotated = self.operator.rotate(asarray_like(W, Psi))
@@ -131,16 +156,47 @@ class _Entries(Path):
     def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
         """ψ_i − h₋ᵢ(x_i) in every coordinate (Ψ read as 0 where unobserved), without all entries of row i."""
         block, entries, system, y = self._system(Psi, alpha)
-        N, _ = inverse(system, 1.0)
+        N, _ = inverse(self._centred(system, y)[0], 1.0)
+        if self.U is not None:
+            N -= self.U @ self.U.T
         a = N @ y
         q = self.mask.shape[1]
         values = np.zeros((len(self.rows), q))
         together = self.rows if groups is None else groups[self.rows]
         for group in np.unique(together):
             own = np.flatnonzero(together[self.i] == group)
-            rest = a - N[:, own] @ np.linalg.solve(N[np.ix_(own, own)], a[own])
+            rest = a - N[:, own] @ _solved(N[np.ix_(own, own)], a[own])
             rest[own] = 0.0
             for row in np.flatnonzero(together == group):
                 values[row] = block[row * q : (row + 1) * q][:, entries] @ (self.sqrt_w * rest)
+            if self.U is not None:
+                values[together == group] += self._constants_without(own, y - system @ rest)[together == group]
         residuals = np.where(self.mask, to_numpy(Psi), 0.0)[self.rows] - values
         return with_unweighted(self, self.rows, asarray_like(residuals, Psi), Psi, alpha, groups)
+
+    def unpenalised(self, Psi: Array, C: Array) -> Array | None:
+        """B (k, q)."""
+        return least_squares(self.problem, Psi, C)
+
+    def _constants_without(self, own: np.ndarray, left: np.ndarray) -> np.ndarray:
+        """BᵀE of all labelled rows, B by least squares on √w(Ψ − h) = `left` without some entries; 0 without any."""
+        q = self.mask.shape[1]
+        e = np.asarray(self.constants, dtype=float)[self.rows]
+        kept = np.delete(np.arange(len(left)), own)
+        weighted = self.sqrt_w[kept, None] * e[self.i[kept]]
+        sums = np.zeros((q, e.shape[1]))
+        total = np.zeros((q, e.shape[1]))
+        np.add.at(sums, self.j[kept], weighted * left[kept, None])
+        np.add.at(total, self.j[kept], weighted * weighted)
+        return np.asarray(e @ (sums / np.where(total > 0, total, 1.0)).T)
+
+
+def _normalised(columns: np.ndarray) -> np.ndarray:
+    """Columns of length one; those of zeros stay."""
+    lengths = np.linalg.norm(columns, axis=0)
+    return columns / np.where(lengths > 0, lengths, 1.0)
+
+
+def _solved(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """A⁻¹b; the least-norm solution if all observed entries of an output are left out, where A is singular."""
+    return np.asarray(np.linalg.lstsq(A, b, rcond=_SINGULAR)[0])

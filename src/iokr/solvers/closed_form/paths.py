@@ -83,7 +83,7 @@ class ClosedForm(Solver):
 
     def _solve(self, problem: Problem, start: Solution | None) -> Solution:
         path = next(self._any_paths(problem, [problem.manifold_weight]))  # `solve` has checked the memory
-        return Solution(path.coefficients(problem.Psi, problem.alpha))
+        return path.solution(problem.Psi, problem.alpha)
 
 
 def refuses_weights(problem: Problem) -> str | None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from iokr._array import (
     Array,
+    FullPacked,
     NotPositiveDefinite,
     Packed,
     array_namespace,
@@ -23,13 +24,16 @@ from iokr._array import (
     take_rows,
     to_numpy,
 )
+from iokr.gram.operators import OutputOperator
 from iokr.gram.scalar import ScalarGram
 from iokr.problem import Problem
 from iokr.solvers.base import Path
+from iokr.solvers.closed_form.constants import Constants
 
 __all__ = ["BlockFactor", "Geometry", "ManifoldGeometry", "PointsPath", "geometry", "weight_ratio"]
 
 _EPS = float(np.finfo(np.float64).eps)
+_NOT_CONSTANT = 1e-8  # of the norm of a penalty that annihilates constants
 _PANEL = 512  # rows of K that a congruence takes at a time
 
 
@@ -38,6 +42,9 @@ class Geometry:
 
     Column j of the outputs (eigenvalue γ of A) solves (λI + γS) z = G√w y, then c = F z; on the labelled points
     N = I − H = 𝓑 + λ Gᵀ(λI + γS)⁻¹G, from which leave-one-out follows without cancellation.
+
+    With an intercept M = √w P √w and G = P = I − U Uᵀ, where the columns of U span √w e, e the functions that are not
+    penalised: what they can explain is taken from outputs, kernel and residuals alike, so that N U = 0.
     """
 
     remainder: Array | None = None  # 𝓑
@@ -50,6 +57,7 @@ class Geometry:
         self.active = np.arange(self.n) if weight is None else np.flatnonzero(weight > 0)
         self.sqrt_w = None if weight is None else asarray_like(np.sqrt(weight[self.active]), problem.like)
         self.whole = len(self.active) == self.N
+        self.constants = None if problem.constants is None else Constants(problem, self.active)
 
     @property
     def gram(self) -> ScalarGram:
@@ -74,36 +82,89 @@ class Geometry:
         return Z if len(self.active) == self.n else take_rows(Z, self.active)
 
     def times(self, Z: Array) -> Array:
-        """S Z, by panels of K."""
+        """S Z, by panels of K; with an intercept P S Z."""
         if self.sqrt_w is None:
-            return self.labeled_gram @ Z
+            return self.centre(self.labeled_gram @ Z)
         root = self.sqrt_w[:, None]
-        return root * (self.labeled_gram @ (root * Z))
+        return self.centre(root * (self.labeled_gram @ (root * Z)))
 
-    def system(self) -> Array:
-        """S = Fᵀ K F, valid in its lower triangle, for the caller to overwrite. May be overridden."""
+    def system(self, *, lift: bool = False) -> Array:
+        """S = Fᵀ K F, valid in its lower triangle, for the caller to overwrite. May be overridden.
+
+        With an intercept P S P; with `lift` P S P + τ U Uᵀ, which is better conditioned, τ from `lifted`.
+        """
+        tau = self.lifted if lift else 0.0
         S = self.labeled_gram.detach(lower=True)
         if self.sqrt_w is not None:
             S *= self.sqrt_w[:, None]
             S *= self.sqrt_w[None, :]
-        return S
+        if self.constants is None:
+            return S
+        whole = FullPacked(S)
+        self.constants.centre_system(whole, self.sqrt_w, tau)
+        return whole.K
 
     def packed(self, *, single: bool = False) -> Packed:
-        """S by its lower triangle only, for the caller to factor in place; with `single` in float32."""
-        return self.labeled_gram.packed(self.sqrt_w, single=single)
+        """S by its lower triangle only, for the caller to factor in place; with `single` in float32.
+
+        With an intercept P S P + τ U Uᵀ.
+        """
+        tau = self.lifted
+        half = self.labeled_gram.packed(self.sqrt_w, single=single)
+        if self.constants is not None:
+            self.constants.centre_system(half, self.sqrt_w, tau)
+            if single:
+                self.constants.KU = None  # computed again in float64
+        return half
+
+    @cached_property
+    def lifted(self) -> float:
+        """τ, the trace of S: the eigenvalue of `system(lift=True)` in the directions of an intercept, 0 without one."""
+        if self.constants is None:
+            return 0.0
+        diagonal = self.labeled_gram.diagonal()
+        if self.sqrt_w is not None:
+            diagonal = diagonal * self.sqrt_w * self.sqrt_w
+        return float(array_namespace(diagonal).sum(diagonal))
+
+    def own_share(self, alpha: float, g: float = 1.0) -> Array | float:
+        """What U contributes to the diagonal of λ(λI + γS)⁻¹ for the lifted S: λ/(λ + γτ) diag(U Uᵀ)."""
+        if self.constants is None:
+            return 0.0
+        return alpha / (alpha + g * self.lifted) * self.constants.diagonal
+
+    def centre(self, Z: Array) -> Array:
+        """P Z; Z without an intercept."""
+        return Z if self.constants is None else self.constants.centre(Z)
+
+    def unit_diagonal(self, rows: slice) -> Array | float:
+        """The diagonal of P at some active rows, (n, 1); 1 without an intercept."""
+        return 1.0 if self.constants is None else 1 - self.constants.diagonal[rows][:, None]
+
+    def leaves_nothing(self, groups: np.ndarray | None = None) -> bool:
+        """Whether an intercept would be left without rows: h is then 0, the mean of no outputs."""
+        n_parts = len(self.active) if groups is None else len(np.unique(groups))
+        return self.constants is not None and n_parts == 1
 
     def eigenpairs(self) -> tuple[Array, Array]:
         """S = V diag(ω) Vᵀ, reusing the cached eigenpairs of the Gram if present."""
-        if self.whole and self.sqrt_w is None and not self.graded:
+        if self.whole and self.sqrt_w is None and not self.graded and self.constants is None:
             pairs = self.gram.eigenpairs(known=True)
             if pairs is not None:
                 return pairs
         return eigh(self.system(), overwrite=True, graded=self.graded)
 
     def targets(self, Psi: Array) -> Array:
+        """P√w Ψ on the active rows."""
+        return self.centre(self.uncentred(Psi))
+
+    def uncentred(self, Psi: Array) -> Array:
         """√w Ψ on the active rows."""
-        Psi = self.rows_of(Psi)
-        return Psi if self.sqrt_w is None else self.sqrt_w[:, None] * Psi
+        return self.times_root(self.rows_of(Psi))
+
+    def times_root(self, Z: Array) -> Array:
+        """√w Z."""
+        return Z if self.sqrt_w is None else self.sqrt_w[:, None] * Z
 
     def to_points(self, Z: Array) -> Array:
         """F Z, a row per point. May be overridden."""
@@ -116,12 +177,20 @@ class Geometry:
         return Z if self.whole else scatter(Z, self.active, self.N)
 
     def from_labels(self, Y: Array) -> Array:
-        """G Y. May be overridden."""
+        """G Y for Y = P Y. May be overridden."""
         return Y
 
     def to_labels(self, Z: Array) -> Array:
         """Gᵀ Z. May be overridden."""
-        return Z
+        return self.centre(Z)
+
+    def unpenalised(self, Psi: Any, C: Array, operator: OutputOperator) -> Array | None:
+        """B (k, q) for the coefficients C of all points; None without an intercept. May be overridden."""
+        if self.constants is None:
+            return None
+        if self.constants.KU is None:
+            self.constants.KU = self.labeled_gram @ self.constants.weighted
+        return self.constants.coefficients(Psi, C if self.whole else take_rows(C, self.active), operator)
 
     def largest(self, found: float) -> float:
         """s_max(K), or a lower bound of it, given the largest eigenvalue (or pivot) found in S. May be overridden."""
@@ -163,8 +232,24 @@ class BlockFactor:
             schur = schur - self.X @ self.X.T
         if base.sqrt_w is not None:
             schur = schur / base.sqrt_w[:, None] / base.sqrt_w[None, :]
-        sigma, self.O = eigh((schur + schur.T) / 2, overwrite=True)
+        schur = (schur + schur.T) / 2
+        if base.constants is not None:
+            schur = _without(schur, base.constants.U)
+        sigma, self.O = eigh(schur, overwrite=True)
         self.sigma = array_namespace(L).clip(sigma, min=0.0)
+
+
+def _without(schur: Array, U: Array) -> Array:
+    """The matrix with U, which it has to annihilate, as the eigenvectors of its smallest eigenvalue, −1."""
+    xp = array_namespace(schur)
+    norm = xp.linalg.matrix_norm
+    if float(norm(matmul(schur, U))) > _NOT_CONSTANT * float(norm(schur)):
+        raise ValueError(
+            "An intercept needs a manifold that does not penalise constants; set `intercept=False`, or use `Laplacian`."
+        )
+    whole = FullPacked(schur)
+    whole.project(U, -1.0)
+    return whole.K
 
 
 def _factor_unlabeled(L_uu: Array, N: int) -> tuple[Array, Any]:
@@ -191,6 +276,8 @@ class ManifoldGeometry(Geometry):
     """Semi-supervised: M = Jᵀdiag(w)J + μL = F Fᵀ by blocks, at one μ.
 
     F = [√w O√(1+μσ)  √μ X ; 0  √μ R_u],  G = [(1+μσ)^{-½} Oᵀ ; 0],  𝓑 = O diag(μσ/(1+μσ)) Oᵀ.
+
+    With an intercept, for penalties of which constants are in the null space, the columns U of O are left out: σ = 0.
     """
 
     def __init__(self, problem: Problem, factor: BlockFactor | None = None) -> None:
@@ -199,8 +286,11 @@ class ManifoldGeometry(Geometry):
         self.mu = problem.manifold_weight
         b = self.blocks
         xp = array_namespace(b.sigma)
-        self._root = xp.sqrt(1 + self.mu * b.sigma)
-        self._top = b.O * self._root[None, :]
+        root = xp.sqrt(1 + self.mu * b.sigma)
+        first = 0 if self.constants is None else int(self.constants.U.shape[1])
+        counted = asarray_like(np.arange(len(self.active)) >= first, root)  # the first columns of O are U
+        self._inverse_root = xp.where(counted, 1 / root, 0.0)
+        self._top = b.O * xp.where(counted, root, 0.0)[None, :]
         if self.sqrt_w is not None:
             self._top = self.sqrt_w[:, None] * self._top
         self._in_order = np.array_equal(b.order, np.arange(self.N))
@@ -214,10 +304,12 @@ class ManifoldGeometry(Geometry):
         rest = self.mu**0.5 * float(np.hypot(float(norm(self.blocks.X)), float(norm(self.blocks.R_u))))
         return bool(float(norm(self._top)) >= rest)
 
-    def system(self) -> Array:
-        """S = Fᵀ K F by blocks, overwriting K if R_u is square."""
+    def system(self, *, lift: bool = False) -> Array:
+        """S = Fᵀ K F by blocks, overwriting K if R_u is square; nothing has to be lifted, as λI is added."""
         b, n = self.blocks, self._top.shape[0]
         K = self.gram.detach()
+        if self.constants is not None:
+            self.constants.KU = matmul(K, self.everywhere(self.constants.weighted))
         if not self._in_order:
             K = take_rows(take_rows(K, b.order).T, b.order).T
         X, R = self.mu**0.5 * b.X, b.R_u
@@ -246,13 +338,25 @@ class ManifoldGeometry(Geometry):
     def from_labels(self, Y: Array) -> Array:
         """G Y."""
         xp = array_namespace(Y)
-        top = (self.blocks.O.T @ Y) / self._root[:, None]
+        top = (self.blocks.O.T @ Y) * self._inverse_root[:, None]
         return xp.concat([top, xp.zeros_like(self.blocks.X.T @ top)], axis=0)
 
     def to_labels(self, Z: Array) -> Array:
         """Gᵀ Z."""
         n = self.blocks.O.shape[0]
-        return matmul(self.blocks.O, Z[:n, :] / self._root[:, None])
+        return matmul(self.blocks.O, Z[:n, :] * self._inverse_root[:, None])
+
+    def own_share(self, alpha: float, g: float = 1.0) -> float:
+        """0: U has no coordinate here."""
+        return 0.0
+
+    def unpenalised(self, Psi: Any, C: Array, operator: OutputOperator) -> Array | None:
+        """B (k, q); K√wU has a row for every point."""
+        if self.constants is None:
+            return None
+        if self.constants.KU is None:
+            self.constants.KU = self.gram @ self.everywhere(self.constants.weighted)
+        return self.constants.coefficients(Psi, C, operator)
 
 
 def _congruence(K: np.ndarray, top: np.ndarray, X: np.ndarray, R: np.ndarray, root: float) -> np.ndarray:
@@ -305,10 +409,18 @@ class PointsPath(Path):
             R = R + B @ self.points.targets(self.operator.rotate(Psi))
             Q = Q + array_namespace(B).linalg.diagonal(B)[:, None]
 
+        if self.points.leaves_nothing():
+            R = self.points.uncentred(self.operator.rotate(Psi))
+            Q = array_namespace(R).ones_like(R)
+
         def plain(rows: np.ndarray) -> Array:
-            return self.operator.rotate(self.plain_residuals(Psi, self.coefficients(Psi, alpha), rows))
+            return self.operator.rotate(self.plain_residuals(Psi, alpha, rows))
 
         return self.operator.unrotate(self.points.finish(R, Q, plain))
+
+    def unpenalised(self, Psi: Array, C: Array) -> Array | None:
+        """B (k, q)."""
+        return self.points.unpenalised(Psi, C, self.operator)
 
 
 def scatter(Z: Array, rows: np.ndarray, N: int) -> Array:

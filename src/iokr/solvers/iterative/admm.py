@@ -70,7 +70,7 @@ class ADMM(Solver):
         at_zero = labeled.at_zero()
         tol, P0 = sharpened(tol, at_zero), float(array_namespace(at_zero).sum(at_zero))
         if P0 == 0:
-            return Solution(labeled.lift(labeled.Psi * 0.0), n_iter=0)
+            return labeled.solution(labeled.Psi * 0.0, labeled.no_constants(), 0)
         warm = start.state if start is not None and isinstance(start.state, State) else None
         if problem.loss.boxes and not labeled.semi_supervised and problem.gram.operator is not None:
             with unwarned():  # the gap shows the effect of overflow
@@ -80,7 +80,7 @@ class ADMM(Solver):
             kernel = labeled.kernel(spectral=tol < _POLISH and fits(labeled))
             with unwarned():
                 certificate, n_iter, state = _iterate(labeled, kernel, P0, tol, limit, warm)
-        return Solution(labeled.lift(certificate.a), n_iter, certificate.gap, certificate.gap <= tol, state)
+        return labeled.solution(certificate.a, certificate.t, n_iter, certificate.gap, certificate.gap <= tol, state)
 
 
 def from_margin_dual(problem: Problem, weights: np.ndarray) -> Solution:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, eigh, matmul, to_numpy
-from iokr.solvers.iterative.certificate import Certificate
+from iokr.solvers.iterative.certificate import Certificate, feasible
 from iokr.solvers.iterative.reduced import LabeledProblem
 
 __all__ = ["State", "iterate_boxes"]
@@ -86,12 +86,15 @@ def iterate_boxes(
     for step in range(1, limit + 2):
         shrink = kernel.G + lam / rho
         T = kernel.into(u - b) / shrink
+        constant = None if problem.U is None else matmul(problem.U.T, u - b)
         if step > 1 and ((step - 1) % _CHECK == 0 or step > limit):
-            found = _certify(problem, kernel, a, T, P0)
+            found = _certify(problem, kernel, feasible(problem, a), T, constant, P0)
             best = found if best is None or found.gap < best.gap else best
             if best.gap <= tol or step > limit:
                 return best, step - 1, State(u, rho * b, rho)
         v = kernel.back(kernel.G * T)
+        if problem.U is not None:
+            v = v + matmul(problem.U, constant)
         z = _RELAX * v + (1 - _RELAX) * u + b
         a = xp.minimum(xp.maximum(rho * (Psi - z), low), high)  # dual feasible
         before, b_before = u, b
@@ -110,16 +113,19 @@ def iterate_boxes(
     raise AssertionError("the last step returns")
 
 
-def _certify(problem: LabeledProblem, kernel: _LeadingKernel, W: Array, T: Array, P0: float) -> Certificate:
+def _certify(
+    problem: LabeledProblem, kernel: _LeadingKernel, W: Array, T: Array, constant: Array | None, P0: float
+) -> Certificate:
     """The gap between the better of two primal points, the linear step's and W/λ, and the dual at W."""
     xp, lam = array_namespace(W), problem.lam
+    shift = 0.0 if constant is None else matmul(problem.U, constant)
     R = kernel.into(W)
     KW = kernel.back(kernel.G * R)
     energy = float(xp.sum(kernel.G * R * R))
     dual = float(xp.sum(W * problem.Psi)) - energy / (2 * lam)
-    plain = problem.objective(kernel.back(kernel.G * T), float(xp.sum(kernel.G * T * T)))
-    from_dual = problem.objective(KW / lam, energy / lam / lam)
+    plain = problem.objective(kernel.back(kernel.G * T) + shift, float(xp.sum(kernel.G * T * T)))
+    from_dual = problem.objective(KW / lam + shift, energy / lam / lam)
     scale = max(P0, float(np.finfo(float).tiny))
     if from_dual <= plain:
-        return Certificate(W / lam, dual, (from_dual - dual) / scale)
-    return Certificate(kernel.back(T), dual, (plain - dual) / scale)
+        return Certificate(W / lam, dual, (from_dual - dual) / scale, constant)
+    return Certificate(kernel.back(T), dual, (plain - dual) / scale, constant)

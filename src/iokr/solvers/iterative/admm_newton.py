@@ -8,7 +8,7 @@ import numpy as np
 
 from iokr._array import Array, asarray_like, to_numpy
 from iokr.losses.radial import RadialLoss, distances
-from iokr.solvers.iterative.reduced import LabeledKernel, LabeledProblem, SpectralKernel
+from iokr.solvers.iterative.reduced import CentredKernel, LabeledKernel, LabeledProblem, SpectralKernel
 
 __all__ = ["fits", "newton"]
 
@@ -26,8 +26,13 @@ def newton(problem: LabeledProblem, kernel: LabeledKernel, z: Array, rho: float)
     Returns the new z and u, or None if the system is too large or the loss has no radial derivative.
     """
     n, q = z.shape
-    if not fits(problem) or not isinstance(kernel, SpectralKernel) or not problem.loss.radial:
+    spectral = kernel.base if isinstance(kernel, CentredKernel) else kernel
+    if not fits(problem) or not isinstance(spectral, SpectralKernel) or not problem.loss.radial:
         return None
+    constant = np.zeros((n, n))
+    if problem.U is not None:
+        U = to_numpy(problem.U)
+        constant = U @ U.T  # of H for an intercept
     if problem.mask is not None and problem.operator.E is not None:
         return None  # the mask is not diagonal in the eigenbasis of A
     c = problem.lam / rho
@@ -44,11 +49,11 @@ def newton(problem: LabeledProblem, kernel: LabeledKernel, z: Array, rho: float)
     unit = np.divide(direction, length, out=np.zeros_like(direction), where=length > 0)
     free = np.zeros((n, q)) if problem.mask is None else 1.0 - to_numpy(problem.mask)
     system = np.zeros((q, n, q, n))
-    for U, G, group in kernel.blocks:
-        basis, gamma = to_numpy(U), np.broadcast_to(to_numpy(G), (n, len(group)))
+    for V, G, group in spectral.blocks:
+        basis, gamma = to_numpy(V), np.broadcast_to(to_numpy(G), (n, len(group)))
         for k, j in enumerate(group):
-            H = (basis * (gamma[:, k] / (gamma[:, k] + c))) @ basis.T
-            rest = (basis * (c / (gamma[:, k] + c))) @ basis.T
+            H = (basis * (gamma[:, k] / (gamma[:, k] + c))) @ basis.T + constant
+            rest = (basis * (c / (gamma[:, k] + c))) @ basis.T - constant
             for m in range(q):
                 P = (radial - tau) * unit[:, j] * unit[:, m]
                 if m == j:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -26,6 +26,7 @@ from iokr._validation.arguments import check_integer, check_stops
 from iokr.problem import Problem, Solution
 from iokr.solvers._routes import preconditioned_bytes
 from iokr.solvers.base import Solver, join_columns, take_columns
+from iokr.solvers.closed_form.constants import least_squares
 from iokr.solvers.closed_form.symmetric_system import Geometry
 from iokr.solvers.iterative.certificate import sharpened
 from iokr.solvers.iterative.krylov import Map, conjugate_gradients, restarted
@@ -126,7 +127,9 @@ class ConjugateGradient(Solver):
         gap = left / (2 * lam) / J_0 if J_0 > 0 else 0.0
         residual = (left / size_0) ** 0.5 if size_0 > 0 else 0.0
         self.outcome_ = f"residual {residual:.1e} after {steps} steps, duality gap {gap:.1e}."
-        return Solution(times_power(C, -k), max(steps, 1), gap, left <= goal)
+        C = times_power(C, -k)
+        B = least_squares(problem, problem.targets, C)
+        return Solution(C, max(steps, 1), gap, left <= goal, intercept=None if B is None else B[0, :])
 
     def _preconditioned(self, problem: Problem) -> Solution:
         tol, limit = check_stops(self.tol, self.max_iter, 1000)
@@ -135,7 +138,10 @@ class ConjugateGradient(Solver):
         points, operator, alpha = Geometry(problem), problem.operator, problem.alpha
         B = points.targets(operator.rotate(problem.Psi))
         gamma = asarray_like(np.broadcast_to(operator.gamma, (B.shape[1],)).copy(), B)[None, :]
-        precondition = _nystroem(points, operator.groups(B.shape[1]), alpha, m)
+        approximate = _nystroem(points, operator.groups(B.shape[1]), alpha, m)
+
+        def precondition(R: Array) -> Array:
+            return points.centre(approximate(R))
 
         def system(Z: Array) -> Array:
             return gamma * points.times(Z) + alpha * Z
@@ -143,7 +149,10 @@ class ConjugateGradient(Solver):
         Z, R, steps = restarted(system, B, precondition, tol, limit)
         residual, gap = relative_residual(R, B), relative_gap(problem, R)
         self.outcome_ = f"residual {residual:.1e} after {steps} steps, duality gap {gap:.1e}."
-        return Solution(operator.unrotate(points.to_points(Z)), max(steps, 1), gap, residual <= tol)
+        C = operator.unrotate(points.to_points(Z))
+        constants = points.unpenalised(problem.Psi, C, operator)
+        intercept = None if constants is None else constants[0, :]
+        return Solution(C, max(steps, 1), gap, residual <= tol, intercept=intercept)
 
 
 def _root(own: Array, shift: float) -> CholeskyFactor:
@@ -190,15 +199,30 @@ def _of_all_rows(tol: float, problem: Problem) -> float:
 
 
 def _system(problem: Problem) -> tuple[Array, Map]:
-    """Jᵀ diag(w) Ψ, and (C, H) ↦ λC + M H, missing entries of weight 0."""
+    """Jᵀ diag(w) Ψ, and (C, H) ↦ λC + M H, missing entries of weight 0; with an intercept without what it explains."""
     Psi, xp = problem.targets, array_namespace(problem.like)
     N, n = problem.gram.shape[0], problem.n_labeled
     observed = np.ones(tuple(Psi.shape)) if problem.mask is None else np.asarray(problem.mask)
     w = asarray_like(observed * problem.row_weight[:, None], Psi)
     pad = asarray_like(np.zeros((N - n, Psi.shape[1])), Psi)
-    b = xp.concat([w * Psi, pad], axis=0)
-    w = xp.concat([w, pad], axis=0)
+    centre = _centring(problem, w)
+    b = xp.concat([centre(w * Psi), pad], axis=0)
     lam, L, mu = problem.alpha, problem.penalty, problem.manifold_weight
-    if L is None or not mu:
-        return b, lambda P: lam * P[0, ...] + w * P[1, ...]
-    return b, lambda P: lam * P[0, ...] + w * P[1, ...] + mu * matmul(L, P[1, ...])
+
+    def system(P: Array) -> Array:
+        H = P[1, ...]
+        total = lam * P[0, ...] + xp.concat([centre(w * H[:n, :]), pad], axis=0)
+        return total if L is None or not mu else total + mu * matmul(L, H)
+
+    return b, system
+
+
+def _centring(problem: Problem, w: Array) -> Callable[[Array], Array]:
+    """V ↦ V − w∘e(eᵀV/Σ w e²) for V = w ∘ h, the part of h that the functions e of an intercept explain taken out."""
+    if problem.constants is None:
+        return lambda V: V
+    e = asarray_like(np.asarray(problem.constants, dtype=float), w)
+    xp = array_namespace(w)
+    total = matmul((e * e).T, w)
+    total = xp.where(total > 0, total, xp.ones_like(total))
+    return lambda V: V - w * matmul(e, matmul(e.T, V) / total)

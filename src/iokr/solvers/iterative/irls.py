@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from iokr._array import Array, array_namespace, cholesky
+from iokr._array import Array, array_namespace, cholesky, matmul
 from iokr._component import component
 from iokr._validation.arguments import check_stops
 from iokr.losses.radial import RadialLoss, distances
@@ -63,8 +63,9 @@ class IRLS(Solver):
         at_zero = labeled.at_zero()
         tol, P0 = sharpened(tol, at_zero), float(array_namespace(at_zero).sum(at_zero))
         if P0 == 0:
-            return Solution(labeled.lift(labeled.Psi * 0.0), n_iter=0)
-        kernel: DenseKernel | ThinKernel = DenseKernel(labeled) if labeled.factor is None else ThinKernel(labeled)
+            return labeled.solution(labeled.Psi * 0.0, labeled.no_constants(), 0)
+        plain = DenseKernel(labeled) if labeled.factor is None else ThinKernel(labeled)
+        kernel = labeled.with_constants(plain)
         loss = cast("RadialLoss", problem.loss)
         xp = array_namespace(labeled.Psi)
         weight = labeled.weight
@@ -74,21 +75,29 @@ class IRLS(Solver):
         n_iter = 0
         while best is None or (best.gap > tol and n_iter < limit):
             n_iter += 1
-            a = _weighted(labeled, kernel, omega)
-            H = labeled.Psi - labeled.lam * a / omega[:, None]  # 𝒦a, without a product
+            a = _weighted(labeled, plain, omega)
+            H = labeled.Psi - labeled.lam * a / omega[:, None]  # h, without a product
             found = certify(labeled, kernel, labeled.lam * a, (a, H), P0, tol)
             best = found if best is None or found.gap < best.gap else best
             r = distances(H, labeled.Psi)
             omega = weight * xp.where(r > 0, loss.slope(r) / xp.where(r > 0, r, 1.0), 1.0)
-        return Solution(labeled.lift(best.a), n_iter, best.gap, best.gap <= tol, omega)
+        return labeled.solution(best.a, best.t, n_iter, best.gap, best.gap <= tol, omega)
 
 
 def _weighted(labeled: LabeledProblem, kernel: DenseKernel | ThinKernel, omega: Array) -> Array:
-    """(𝒦 + λ diag(1/ω))⁻¹Ψ = √ω(√ωK√ω + λI)⁻¹√ωΨ."""
-    Psi, lam = labeled.Psi, labeled.lam
+    """(𝒦 + λ diag(1/ω))⁻¹Ψ = √ω(√ωK√ω + λI)⁻¹√ωΨ; with an intercept of Ψ − Ut, t such that Uᵀa = 0."""
+    lam, U = labeled.lam, labeled.U
+    xp = array_namespace(omega)
+    right = labeled.Psi if U is None else xp.concat([labeled.Psi, U], axis=1)
     if isinstance(kernel, ThinKernel):
-        return weighted_by_features(float(labeled.operator.gamma[0]) ** 0.5 * labeled.factor, Psi, omega, lam)
-    root = array_namespace(omega).sqrt(omega)[:, None]
-    S = kernel.K * root
-    S *= root.T
-    return root * cholesky(S, lam, overwrite=True).solve(root * Psi)
+        a = weighted_by_features(float(labeled.operator.gamma[0]) ** 0.5 * labeled.factor, right, omega, lam)
+    else:
+        root = xp.sqrt(omega)[:, None]
+        S = kernel.K * root
+        S *= root.T
+        a = root * cholesky(S, lam, overwrite=True).solve(root * right)
+    if U is None:
+        return a
+    q = labeled.Psi.shape[1]
+    a, constant = a[:, :q], a[:, q:]
+    return a - matmul(constant, xp.linalg.solve(matmul(U.T, constant), matmul(U.T, a)))

@@ -6,7 +6,9 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from iokr._array import Array, array_namespace, asarray_like
+import numpy as np
+
+from iokr._array import Array, array_namespace, asarray_like, matmul, to_numpy, unwarned
 from iokr._component import component
 from iokr._validation.arguments import check_integer, check_stops
 from iokr.problem import Problem, Solution
@@ -17,6 +19,7 @@ __all__ = ["LBFGS"]
 
 # Gradients D and directions S are arrays (2, N, q): coefficients, and G times these.
 
+_TO_THE_END = {"maxiter": 1000, "ftol": 0.0, "gtol": 0.0}  # as far as rounding allows
 _TRIALS = 60  # steps of a line search, each without a product
 _SLOPE = 0.1  # fraction of the first slope at which a line search ends
 
@@ -28,7 +31,8 @@ class LBFGS(Solver):
     For a convex loss of which only value and gradient are known. J is α-strongly convex in h, hence J(h) − min J ≤
     ‖∇J‖²/(2α) with ‖∇J‖² = ⟨D, G D⟩: this bound, relative to J(0), is the `gap` of the solution. It is not as sharp as
     the duality gap, which needs `prox` and `dual` (`ADMM`). A step costs one product with G, 2N²q flops; a small α
-    takes more steps.
+    takes more steps. With an intercept J(C) is min_b J(C, b), which is α-strongly convex, too; b is found anew after
+    each step.
 
     Parameters
     ----------
@@ -72,19 +76,21 @@ class LBFGS(Solver):
         history = check_integer(self.history, "history", minimum=1)
         xp, G = array_namespace(problem.like), problem.gram
         zero = xp.zeros((G.shape[0], problem.Psi.shape[1]), dtype=xp.float64, device=problem.like.device)
-        at_zero = problem.losses(zero)
+        B = _constants(problem, zero, None)
+        at_zero = problem.losses(problem.with_constants(zero, B))
         tol, J_0 = sharpened(tol, at_zero), float(xp.sum(at_zero))
         if J_0 <= 0:
-            return Solution(zero, n_iter=0)
+            return _solution(zero, B, 0, 0.0, tol)
         warm = start is not None and tuple(start.C.shape) == tuple(zero.shape)
         C = start.C if start is not None and warm else zero
         H = G @ C if warm else zero
-        D = _with_product(problem, C, H)
+        B = _constants(problem, H, B)
+        D = _with_product(problem, C, H, B)
         pairs: deque[_Pair] = deque(maxlen=history)
-        best, n_iter = (C, _gap(problem, D, J_0)), 0
-        while best[1] > tol and n_iter < limit:
+        best, n_iter = (C, B, _gap(problem, D, H, B, J_0)), 0
+        while best[2] > tol and n_iter < limit:
             S = _direction(D, pairs)
-            t = _step(problem, C, H, S, 1.0 if pairs else _first(problem, D))
+            t = _step(problem, C, H, B, S, 1.0 if pairs else _first(problem, D))
             if t is None:
                 if not pairs:
                     break  # no step lowers J any further: rounding
@@ -95,15 +101,48 @@ class LBFGS(Solver):
             before = D
             if n_iter % history == history - 1:
                 H = G @ C  # without accumulated rounding
-            D = _with_product(problem, C, H)
+            B = _constants(problem, H, B)
+            D = _with_product(problem, C, H, B)
             change = D - before
             step = t * S
             curvature = _inner(step, change)
             if curvature > 0:
                 pairs.append(_Pair(step, change, curvature))
-            gap, n_iter = _gap(problem, D, J_0), n_iter + 1
-            best = (C, gap) if gap < best[1] else best
-        return Solution(best[0], max(n_iter, 1), best[1], best[1] <= tol)
+            gap, n_iter = _gap(problem, D, H, B, J_0), n_iter + 1
+            best = (C, B, gap) if gap < best[2] else best
+        return _solution(*best[:2], max(n_iter, 1), best[2], tol)
+
+
+def _solution(C: Array, B: Array | None, n_iter: int, gap: float, tol: float) -> Solution:
+    return Solution(C, n_iter, gap, gap <= tol, intercept=None if B is None else B[0, :])
+
+
+def _constants(problem: Problem, H: Array, start: Array | None) -> Array | None:
+    """argmin_B Σ_i w_i ℓ(h_i + Bᵀe_i, ψ_i), (k, q); None without an intercept."""
+    if problem.constants is None:
+        return None
+    from scipy.optimize import minimize
+
+    xp = array_namespace(H)
+    shape = (problem.constants.shape[1], int(problem.Psi.shape[1]))
+    first = np.zeros(shape) if start is None else to_numpy(start)
+
+    def objective(values: np.ndarray) -> tuple[float, np.ndarray]:
+        B = asarray_like(values.reshape(shape), H)
+        total = float(xp.sum(problem.losses(problem.with_constants(H, B))))
+        return total, to_numpy(_slope_of_constants(problem, H, B)).ravel()
+
+    with unwarned():
+        found = minimize(objective, first.ravel(), jac=True, method="L-BFGS-B", options=_TO_THE_END)
+    return asarray_like(found.x.reshape(shape), H)
+
+
+def _slope_of_constants(problem: Problem, H: Array, B: Array) -> Array:
+    """Σ_i w_i e_i ∂ℓ/∂h, (k, q): 0 at the best B."""
+    slope = problem.loss_gradient(problem.with_constants(H, B))
+    if problem.weight is not None:
+        slope = slope * asarray_like(problem.weight, H)[:, None]
+    return matmul(asarray_like(problem.constants, H).T, slope)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,15 +159,21 @@ def _inner(a: Array, b: Array) -> float:
     return float(array_namespace(a).sum(a[0, ...] * b[1, ...]))
 
 
-def _with_product(problem: Problem, C: Array, H: Array) -> Array:
-    """The gradient D at C, H = G C, and G D."""
-    D = problem.gradient(C, H)
+def _with_product(problem: Problem, C: Array, H: Array, B: Array | None) -> Array:
+    """The gradient D at C and B, H = G C, and G D."""
+    D = problem.gradient(C, H, B)
     return array_namespace(D).stack([D, problem.gram @ D])
 
 
-def _gap(problem: Problem, D: Array, J_0: float) -> float:
-    """‖∇J‖²/(2α J(0))."""
-    return max(_inner(D, D), 0.0) / (2 * problem.alpha * J_0)
+def _gap(problem: Problem, D: Array, H: Array, B: Array | None, J_0: float) -> float:
+    """‖∇J‖²/(2α J(0)); with an intercept plus what its own slope is worth over the range of the outputs."""
+    gap = max(_inner(D, D), 0.0) / (2 * problem.alpha * J_0)
+    if B is None:
+        return gap
+    xp = array_namespace(H)
+    Psi = problem.targets
+    reach = xp.max(Psi, axis=0) - xp.min(Psi, axis=0)
+    return gap + float(xp.sum(xp.abs(_slope_of_constants(problem, H, B)) * reach[None, :])) / J_0
 
 
 def _direction(D: Array, pairs: deque[_Pair]) -> Array:
@@ -152,9 +197,9 @@ def _first(problem: Problem, D: Array) -> float:
     return 1 / (problem.alpha + max(_inner(D, D), 0.0) / float(array_namespace(D).sum(D[0, ...] * D[0, ...])))
 
 
-def _step(problem: Problem, C: Array, H: Array, S: Array, t: float) -> float | None:
+def _step(problem: Problem, C: Array, H: Array, B: Array | None, S: Array, t: float) -> float | None:
     """t > 0 near the minimum of the convex J(C + tS), from slopes only, without a product; None if J does not fall."""
-    slope = _slopes(problem, C, H, S)
+    slope = _slopes(problem, C, H, B, S)
     first = slope(0.0)
     if not first < 0:
         return None
@@ -176,7 +221,7 @@ def _step(problem: Problem, C: Array, H: Array, S: Array, t: float) -> float | N
     return low or None
 
 
-def _slopes(problem: Problem, C: Array, H: Array, S: Array) -> Callable[[float], float]:
+def _slopes(problem: Problem, C: Array, H: Array, B: Array | None, S: Array) -> Callable[[float], float]:
     """t ↦ dJ(C + tS)/dt = ⟨∇ℓ, GS⟩ + α⟨C + tS, GS⟩ + μ⟨L(H + tGS), GS⟩."""
     xp = array_namespace(H)
     GS = S[1, ...]
@@ -193,7 +238,7 @@ def _slopes(problem: Problem, C: Array, H: Array, S: Array) -> Callable[[float],
         along = xp.where(asarray_like(problem.mask, H), along, 0.0)
 
     def slope(t: float) -> float:
-        gradient = problem.loss_gradient(H + t * GS)
+        gradient = problem.loss_gradient(problem.with_constants(H + t * GS, B))
         return float(xp.sum(gradient * along)) + constant + t * linear
 
     return slope

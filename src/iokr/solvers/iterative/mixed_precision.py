@@ -87,7 +87,10 @@ class MixedPrecision(Solver):
         residual = relative_residual(R, B)
         gap = relative_gap(problem, R)
         self.outcome_ = f"residual {residual:.1e} after {steps} steps with a float32 factor, duality gap {gap:.1e}."
-        return Solution(operator.unrotate(points.to_points(Z)), max(steps, 1), gap, residual <= tol)
+        C = operator.unrotate(points.to_points(Z))
+        constants = points.unpenalised(problem.Psi, C, operator)
+        intercept = None if constants is None else constants[0, :]
+        return Solution(C, max(steps, 1), gap, residual <= tol, intercept=intercept)
 
     def _columns(self, points: Geometry, B: Array, g: float, alpha: float, tol: float) -> tuple[Array, Array, int]:
         """(Z, residuals, steps) for the columns of one γ."""
@@ -100,7 +103,7 @@ class MixedPrecision(Solver):
         def precondition(R: Array) -> Array:
             size = xp.max(xp.abs(R), axis=0)  # float32 also has a smaller range
             size = xp.where(size > 0, size, xp.ones_like(size))
-            return xp.astype(factor.solve(R / size[None, :]), xp.float64) * size[None, :] / g
+            return points.centre(xp.astype(factor.solve(R / size[None, :]), xp.float64)) * size[None, :] / g
 
         start = column_norms(B)
 

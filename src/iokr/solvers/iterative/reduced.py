@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from iokr._array import (
     matmul,
     thin_svd,
 )
-from iokr.problem import Problem
+from iokr.problem import Problem, Solution
 from iokr.solvers.base import by_eigenvalue, join_columns, take_columns, warn_small_alpha
 from iokr.solvers.closed_form.blocks import flatten
 from iokr.solvers.closed_form.deformed import ManifoldPath, PlainKernel, deformed_kernel
@@ -27,6 +28,7 @@ from iokr.solvers.closed_form.symmetric_system import Geometry
 
 __all__ = [
     "BlockLabeledProblem",
+    "CentredKernel",
     "DenseKernel",
     "LabeledKernel",
     "LabeledProblem",
@@ -64,7 +66,8 @@ class LabeledProblem:
     """min_a Σ_i w_i ℓ((𝒦a)_i, ψ_i) + (λ/2)⟨a, 𝒦a⟩ over rows of positive weight.
 
     Supervised, 𝒦 is a ↦ K a A and λ = α. With unlabelled points it is the deformed kernel, which contains 1/α,
-    so that λ = 1. `lift` returns the coefficients C of all points for a.
+    so that λ = 1. `lift` returns the coefficients C of all points for a. With an intercept a = P a, P = I − U Uᵀ with
+    U an orthonormal basis of the functions that are not penalised, and 𝒦 is P𝒦P: h = 𝒦a + U t.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -78,6 +81,12 @@ class LabeledProblem:
         diagonal = problem.gram.diagonal()
         largest = float(self.operator.gamma.max()) * float(array_namespace(diagonal).max(diagonal))
         warn_small_alpha(problem.alpha, largest, " in the units of outputs and weights")
+        self.U: Array | None = None
+        if problem.constants is not None:
+            e = np.asarray(problem.constants, dtype=float)[rows]
+            norms = np.linalg.norm(e, axis=0)
+            self._norms = asarray_like(np.where(norms > 0, norms, 1.0), self.Psi)
+            self.U = asarray_like(e, self.Psi) / self._norms[None, :]
         self.semi_supervised = problem.penalty is not None and problem.manifold_weight > 0
         self.lam = 1.0 if self.semi_supervised else problem.alpha
 
@@ -88,9 +97,13 @@ class LabeledProblem:
     def kernel(self, *, spectral: bool) -> LabeledKernel:
         """𝒦, by its spectrum (always so unless A = aI) or a Cholesky factor for each shift. May be overridden."""
         if self.factor is not None and not spectral:
-            return ThinKernel(self)
+            return self.with_constants(ThinKernel(self))
         spectral = spectral or self.operator.scale is None or self._ill_conditioned()
-        return SpectralKernel(self) if spectral else DenseKernel(self)
+        return self.with_constants(SpectralKernel(self) if spectral else DenseKernel(self))
+
+    def with_constants(self, kernel: PlainKernels) -> LabeledKernel:
+        """The kernel with an intercept, if there is one."""
+        return kernel if self.U is None else CentredKernel(kernel, self.U)
 
     def _ill_conditioned(self) -> bool:
         """λ < 1e-6 s_max: rounding of ⟨W, 𝒦W⟩/λ would show in the gap unless eigenvalues are clipped at 0."""
@@ -106,17 +119,27 @@ class LabeledProblem:
     def matrix(self, g: float) -> Array:
         """The n × n kernel of outputs with eigenvalue g of A, in the scale where λ = `lam`; not to be changed."""
         if self.semi_supervised:
-            return self._kernel.deformed(self.problem.alpha, g)
-        K = self.points.labeled_gram.dense()
-        return K if g == 1 else g * K
+            K = self._kernel.deformed(self.problem.alpha, g)
+        else:
+            K = self.points.labeled_gram.dense()
+            K = K if g == 1 else g * K
+        if self.U is None:
+            return K
+        half = K - matmul(self.U, matmul(self.U.T, K))
+        return half - matmul(matmul(half, self.U), self.U.T)
 
     @cached_property
     def factor(self) -> Array | None:
-        """Φ of the rows of positive weight, K = Φ Φᵀ, if features are few; else None."""
-        return None if n_few_features(self.problem) is None else self.points.labeled_gram.factor
+        """Φ of the rows of positive weight, K = Φ Φᵀ, if features are few; else None. P Φ with an intercept."""
+        if n_few_features(self.problem) is None:
+            return None
+        Phi = self.points.labeled_gram.factor
+        return Phi if self.U is None else Phi - matmul(self.U, matmul(self.U.T, Phi))
 
     def leading(self) -> tuple[Array, Array]:
         """(s, U), s ascending, with K = U diag(s) Uᵀ: p columns of U if features are few, else n."""
+        if self.factor is None and self.U is not None:
+            return _spectrum(self.matrix(1.0))
         if self.factor is None:
             pairs = self.points.labeled_gram.eigenpairs()
             assert pairs is not None
@@ -132,6 +155,19 @@ class LabeledProblem:
         alpha = self.problem.alpha
         C = by_eigenvalue(self.operator, self.operator.rotate(a), lambda g, part: self._kernel.lift(part, alpha, g))
         return self.operator.unrotate(C)
+
+    def no_constants(self) -> Array | None:
+        """t = 0."""
+        return None if self.U is None else matmul(self.U.T, self.Psi) * 0.0
+
+    def solution(self, a: Array, t: Array | None, *how: Any) -> Solution:
+        """The solution with h = 𝒦a + U t at the labelled points, and how it was found."""
+        C = self.lift(a)
+        if self.U is None or t is None:
+            return Solution(C, *how)
+        H = self.points.rows_of((self.problem.gram @ C)[: self.problem.n_labeled, :])
+        B = (t - matmul(self.U.T, H)) / self._norms[:, None]  # 𝒦a = P H
+        return Solution(C, *how, intercept=B[0, :])
 
     def objective(self, H: Array, sq_norm: float) -> float:
         """Σ w ℓ(h_i, ψ_i) + (λ/2)‖h‖²."""
@@ -154,7 +190,8 @@ class BlockLabeledProblem(LabeledProblem):
 
     def kernel(self, *, spectral: bool) -> LabeledKernel:
         """𝒦 on vec(a)."""
-        return StackedKernel(self.flat.kernel(spectral=spectral))
+        flat = self.flat.kernel(spectral=spectral)
+        return self.with_constants(StackedKernel(flat.base if isinstance(flat, CentredKernel) else flat))
 
     def lift(self, a: Array) -> Array:
         """C (N, d)."""
@@ -250,10 +287,32 @@ class ThinKernel:
 
 
 @dataclass(eq=False)
+class CentredKernel:
+    """𝒦 = P𝒦P of an intercept: 𝒦a + U t is fitted in place of 𝒦a."""
+
+    base: PlainKernels
+    U: Array
+
+    def along(self, X: Array) -> Array:
+        """U UᵀX."""
+        return matmul(self.U, matmul(self.U.T, X))
+
+    def product(self, a: Array) -> Array:
+        """𝒦a."""
+        return self.base.product(a)
+
+    def resolve(self, X: Array, c: float) -> tuple[Array, Array]:
+        """S and V = 𝒦S + UUᵀX with S = P S and V + cS = X."""
+        constant = self.along(X)
+        S, V = self.base.resolve(X - constant, c)
+        return S, V + constant
+
+
+@dataclass(eq=False)
 class StackedKernel:
     """𝒦 on matrices, from a kernel on their entries in row-major order."""
 
-    base: LabeledKernel
+    base: SpectralKernel | DenseKernel | ThinKernel | StackedKernel
 
     def product(self, a: Array) -> Array:
         """𝒦a."""
@@ -267,7 +326,8 @@ class StackedKernel:
         return xp.reshape(S, X.shape), xp.reshape(V, X.shape)
 
 
-LabeledKernel = SpectralKernel | DenseKernel | ThinKernel | StackedKernel  # `product` and `resolve` of 𝒦
+PlainKernels = SpectralKernel | DenseKernel | ThinKernel | StackedKernel
+LabeledKernel = PlainKernels | CentredKernel  # `product` and `resolve` of 𝒦
 
 
 def _spectrum(K: Array) -> tuple[Array, Array]:
