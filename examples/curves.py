@@ -49,7 +49,7 @@ model = FunctionalCV(
     curve_kernel=[RBF(1 / (2 * width**2)) for width in widths],
     alphas=np.logspace(-3, 0, 7),
     grid=np.linspace(0, 1, 41),
-    centered=False,
+    intercept=False,
 ).fit(x, curves)
 print(f"width {widths[model.best_index_[0]]}, alpha {model.alpha_:.3g}")
 

@@ -2,9 +2,10 @@
 
 Nothing here is shared with the library and no dual is used to solve: h(x) = B Θᵀ φ(x) with A = B Bᵀ, so ‖h‖ = ‖Θ‖, and
 
-    minimise  Σ_i w_i ℓ(h(x_i), y_i) + (α/2) ‖Θ‖² + (μ/2) Σ_ij L_ij ⟨h(x_i), h(x_j)⟩   over Θ
+    minimise  Σ_i w_i ℓ(h(x_i) + b, y_i) + (α/2) ‖Θ‖² + (μ/2) Σ_ij L_ij ⟨h(x_i), h(x_j)⟩   over Θ, b
 
-goes to a conic solver as it stands. The dual below serves only to say how far the conic solver itself may be off.
+goes to a conic solver as it stands; b = 0 unless there is an intercept. The dual below serves only to say how far the
+conic solver itself may be off.
 """
 
 import contextlib
@@ -144,6 +145,7 @@ class Optimum:
     """What the interior point found."""
 
     Theta: NDArray
+    b: NDArray  # (d,), zero without an intercept
     value: float
     bound: float
     """A lower bound of the minimum, from its multipliers made feasible.
@@ -165,6 +167,7 @@ class Convex:
     L: NDArray | None = None
     mu: float = 0.0
     weight: NDArray | None = None
+    intercept: bool = False  # not with the margin
 
     @property
     def n(self) -> int:
@@ -188,13 +191,14 @@ class Convex:
         d, r = self.B.shape
         Theta = cp.Variable((self.Phi.shape[1], r))
         H = cp.Variable((self.n, d))
-        labelled = self.Phi[: self.n] @ Theta @ self.B.T == H
+        b = cp.Variable((1, d)) if self.intercept else cp.Constant(np.zeros((1, d)))
+        labelled = self.Phi[: self.n] @ Theta @ self.B.T + np.ones((self.n, 1)) @ b == H
         used = np.flatnonzero(self.w > 0)
         objective = cp.sum(cp.multiply(self.w[used], self.loss.cone(H[used], self.Y[used])))
         objective += self.alpha / 2 * cp.sum_squares(Theta)
         if self.L is not None and self.mu:
             objective += self.mu / 2 * cp.sum_squares((self.F.T @ self.Phi) @ Theta @ self.B.T)
-        best = Optimum(np.zeros(Theta.shape), np.inf, 0.0)
+        best = Optimum(np.zeros(Theta.shape), np.zeros(d), np.inf, 0.0)
         for scale in (self.at_zero or 1.0, 1.0):
             program = cp.Problem(cp.Minimize(objective / scale), [labelled])
             for tol in TOLERANCES:
@@ -202,19 +206,21 @@ class Convex:
                 with warnings.catch_warnings(), contextlib.suppress(cp.error.SolverError):
                     warnings.simplefilter("ignore")  # it says "inaccurate" when it stops short
                     program.solve(solver=cp.CLARABEL, warm_start=False, **settings)  # each try on its own
-                    found, multipliers = np.asarray(Theta.value), scale * np.asarray(labelled.dual_value)
+                    found, multipliers = (Theta.value, b.value[0]), scale * np.asarray(labelled.dual_value)
                     bound = max(best.bound, self.dual(multipliers), self.dual(-multipliers))
-                    value = self.objective(found)
-                    best = Optimum(found, value, bound) if value < best.value else replace(best, bound=bound)
+                    value = self.objective(*found)
+                    best = Optimum(*found, value, bound) if value < best.value else replace(best, bound=bound)
                 if best.value - best.bound <= 1e-13 * self.at_zero:
                     return best
         return best
 
     # ------------------------------------------------------------------------------------------ values
 
-    def values(self, Phi: NDArray, Theta: NDArray | None = None) -> NDArray:
-        """h at points with features `Phi`."""
-        return Phi @ (self.optimum.Theta if Theta is None else Theta) @ self.B.T
+    def values(self, Phi: NDArray, Theta: NDArray | None = None, b: NDArray | float = 0.0) -> NDArray:
+        """h + b at points with features `Phi`, of the optimum unless Θ is given."""
+        if Theta is None:
+            Theta, b = self.optimum.Theta, self.optimum.b
+        return Phi @ Theta @ self.B.T + b
 
     def theta(self, C: NDArray) -> NDArray:
         """Θ of h(x) = Σ_i k(x, x_i) A c_i."""
@@ -228,26 +234,34 @@ class Convex:
             total += w * self.loss.value(h[seen], y[seen])
         return total
 
-    def objective(self, Theta: NDArray) -> float:
+    def objective(self, Theta: NDArray, b: NDArray | float = 0.0) -> float:
         H = self.values(self.Phi, Theta)
         rough = float(np.sum((self.F.T @ H) ** 2))
-        return self.fit_term(H) + self.alpha / 2 * float(np.sum(Theta**2)) + self.mu / 2 * rough
+        return self.fit_term(H + b) + self.alpha / 2 * float(np.sum(Theta**2)) + self.mu / 2 * rough
 
     @property
     def at_zero(self) -> float:
-        """P₀."""
-        return self.fit_term(np.zeros_like(self.Y))
+        """P₀; with an intercept at h = 0 and b the weighted median of each output, of two the smaller."""
+        return self.fit_term(np.zeros_like(self.Y) + (self.medians if self.intercept else 0.0))
+
+    @property
+    def medians(self) -> NDArray:
+        """Of the outputs that are there."""
+        found = []
+        for y in self.Y.T:
+            seen = sorted((value, w) for value, w in zip(y, self.w, strict=True) if not np.isnan(value))
+            half = sum(w for _, w in seen) / 2
+            found.append(next(value for i, (value, _) in enumerate(seen) if sum(w for _, w in seen[: i + 1]) >= half))
+        return np.array(found)
 
     # -------------------------------------------------------------------------------------------- dual
 
     def dual(self, multipliers: NDArray) -> float:
         """A lower bound of the minimum: the dual objective at the nearest feasible multipliers (n, d)."""
-        alphas, total = np.zeros_like(self.Y), 0.0
-        for i, (a, y, w) in enumerate(zip(multipliers, self.Y, self.w, strict=True)):
+        alphas, total = self.feasible(multipliers), 0.0
+        for a, y, w in zip(alphas, self.Y, self.w, strict=True):
             seen = ~np.isnan(y)
-            feasible = self.loss.feasible(a[seen], y[seen], w)
-            alphas[i, seen] = feasible
-            total += self.loss.dual(feasible, y[seen], w)
+            total += self.loss.dual(a[seen], y[seen], w)
         design = np.kron(self.Phi, self.B)  # vec Θ ↦ vec H, rows one after the other
         rough = np.kron(self.F.T @ self.Phi, self.B)
         p = design.shape[1]
@@ -255,10 +269,25 @@ class Convex:
         slope = np.linalg.solve(root.T, design[: self.Y.size].T @ alphas.ravel())
         return total - 0.5 * float(slope @ slope)
 
+    def feasible(self, multipliers: NDArray) -> NDArray:
+        """In the domain of the dual, 0 for what is missing; for a free b those of every output sum to zero."""
+        alphas = np.zeros_like(self.Y)
+        for i, (a, y, w) in enumerate(zip(multipliers, self.Y, self.w, strict=True)):
+            seen = ~np.isnan(y)
+            alphas[i, seen] = self.loss.feasible(a[seen], y[seen], w)
+        if not self.intercept:
+            return alphas
+        counted = ~np.isnan(self.Y) & (self.w > 0)[:, None]
+        alphas = alphas - counted * (alphas.sum(axis=0) / counted.sum(axis=0))
+        sizes = np.sqrt(np.sum(alphas**2, axis=1))
+        limits = np.array([self.loss.limit(w) for w in self.w])
+        beyond = sizes > limits  # the domain is convex and contains 0: all shorter by the same factor
+        return alphas * np.min(limits[beyond] / sizes[beyond], initial=1.0)
+
     @property
     def rounding(self) -> float:
         """By how much rounding moves the objective: that of L, and that of h = K C A, which is eps·s_max γ_max/λ."""
-        H = self.values(self.Phi)
+        H = self.values(self.Phi, self.optimum.Theta)
         L = 0.0 if self.L is None else float(np.linalg.norm(self.L, 2))
         spread = float(np.linalg.norm(self.Phi, 2) * np.linalg.norm(self.B, 2)) ** 2 / self.alpha
         eps = float(np.finfo(float).eps)

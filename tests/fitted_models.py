@@ -28,7 +28,7 @@ from iokr.decoders import (
     Threshold,
     TreeEdits,
 )
-from iokr.embeddings import Basis, Eigen, Identity, KernelPCA, Nystroem
+from iokr.embeddings import Basis, Eigen, KernelPCA, Nystroem
 from iokr_lab import baselines as rivals
 
 N, M = 14, 5
@@ -301,7 +301,7 @@ CASES |= {
     "embedding Eigen": lambda: structured(iokr.IOKR, "strings", embedding=Eigen(n_components=3)),
     "embedding KernelPCA": lambda: structured(iokr.IOKR, "strings", embedding=KernelPCA()),
     "embedding Nystroem": lambda: structured(iokr.IOKR, "strings", embedding=Nystroem(n_components=3)),
-    "embedding Identity": lambda: structured(iokr.IOKR, "vectors", embedding=Identity(centered=True)),
+    "embedding Identity": lambda: structured(iokr.IOKR, "vectors", intercept=True),
     "operator Covariance": lambda: structured(
         lambda **k: iokr.IOKR(operator_kernels.ConditionalCovariance(kernels.RBF()), **k), "strings"
     ),

@@ -10,7 +10,6 @@ import pytest
 import reference
 from convex import Convex, EpsilonInsensitiveLoss, EpsilonSquareLoss, HuberLoss, Margin, factor
 from iokr import IOKR
-from iokr.embeddings import Identity
 from iokr.kernels import RBF, Delta, Linear, Normalized, Polynomial
 from iokr.losses import EpsilonInsensitive, EpsilonSquare, Huber, MaxMargin
 from iokr.manifolds import Given
@@ -54,8 +53,16 @@ SETTINGS: dict[str, dict] = {
     "semi-supervised, weights of zero": {"u": 6, "weighted": "zeros"},
     "semi-supervised, weights of zero, operator": {"u": 6, "weighted": "zeros", "kind": "full"},
     "semi-supervised, strong penalty": {"u": 6, "mu": 1e4},
-    "intercept": {"centered": True},
-    "intercept, weights": {"centered": True, "weighted": "any"},
+    "intercept": {"intercept": True},
+    "intercept, one output": {"intercept": True, "d": 1},
+    "intercept, weights": {"intercept": True, "weighted": "any"},
+    "intercept, operator": {"intercept": True, "kind": "full"},
+    "intercept, singular operator": {"intercept": True, "kind": "singular"},
+    "intercept, linear": {"intercept": True, "kernel": "linear"},
+    "intercept, weights of zero, operator": {"intercept": True, "weighted": "zeros", "kind": "full"},
+    "intercept, semi-supervised": {"intercept": True, "u": 6},
+    "intercept, semi-supervised, operator": {"intercept": True, "u": 6, "kind": "full"},
+    "intercept, semi-supervised, weights of zero": {"intercept": True, "u": 6, "weighted": "zeros"},
 }
 HOLES: dict[str, dict] = {
     "holes": {"holes": "entries"},
@@ -66,7 +73,10 @@ HOLES: dict[str, dict] = {
     "holes, semi-supervised": {"holes": "entries", "u": 6},
     "holes, semi-supervised, operator": {"holes": "entries", "u": 6, "kind": "full"},
     "holes, semi-supervised, operator, weights": {"holes": "entries", "u": 6, "kind": "full", "weighted": "zeros"},
-    "holes, intercept": {"holes": "entries", "centered": True},
+    "holes, intercept": {"holes": "entries", "intercept": True},
+    "holes in one column, intercept": {"holes": "one column", "intercept": True},
+    "holes, intercept, operator": {"holes": "entries", "intercept": True, "kind": "full"},
+    "holes, intercept, semi-supervised": {"holes": "entries", "intercept": True, "u": 6, "kind": "full"},
 }
 
 
@@ -100,13 +110,6 @@ def _graph(points, kind):
     return reference.graph_laplacian(W)
 
 
-def _centre(Y, w):
-    """The weighted mean of what is there, per column."""
-    seen = ~np.isnan(Y)
-    importance = (np.ones(len(Y)) if w is None else w)[:, None] * seen
-    return np.sum(importance * np.nan_to_num(Y), axis=0) / np.sum(importance, axis=0)
-
-
 @cache
 def case(
     name: str,
@@ -122,14 +125,14 @@ def case(
     weighted: str = "none",
     holes: str = "none",
     graph: str = "whole",
-    centered: bool = False,
+    intercept: bool = False,
     seed: int = 1,
 ) -> SimpleNamespace:
     """A problem of vector outputs: `fit(solver)` for the library, `convex` and `Phi_new` in explicit features."""
     alpha = ALPHAS[name] if alpha is None else alpha
     rng = np.random.default_rng(seed)
     points = _inputs(rng, kernel, n + u + m)
-    Y = missing(holes, _targets(rng, points, name, n, d))
+    Y = missing(holes, _targets(rng, points, name, n, d)) + (5.0 if intercept else 0.0)
     A, w = operator(kind, d), weights(weighted, n)
     Phi = factor(_gram(kernel, points))
     N = n + u
@@ -137,12 +140,11 @@ def case(
     X, U, X_new = points[:n], points[n:N], points[N:]
     ours, slow = PAIRS[name]
     scalar = Linear() if kernel in ("linear", "zero row") else RBF(GAMMA)
-    mean = _centre(Y, w) if centered else np.zeros(d)
 
     def model(solver=None, loss=ours, **parameters):
         return IOKR(
             scalar if A is None else Decomposable(scalar, A),
-            embedding=Identity(centered=True) if centered else None,
+            intercept=intercept,
             **{"alpha": alpha, "manifold": Given(mu, L) if u else None, "loss": loss, "solver": solver, **parameters},
         )
 
@@ -157,19 +159,20 @@ def case(
         gram = lifted.gram(lifted.represent(points[:N]))
         return Problem(
             gram,
-            np.nan_to_num(Y - mean),
+            np.nan_to_num(Y),
             ours,
             alpha,
             penalty=L,
             manifold_weight=mu if u else 0.0,
             weight=w,
             mask=None if holes == "none" else ~np.isnan(Y),
+            constants=np.ones((n, 1)) if intercept else None,
         )
 
-    convex = Convex(Phi[:N], Y - mean, slow, alpha, A, L, mu if u else 0.0, w)
+    convex = Convex(Phi[:N], Y, slow, alpha, A, L, mu if u else 0.0, w, intercept)
     return SimpleNamespace(
-        name=name, X=X, U=U, X_new=X_new, Y=Y, A=A, L=L, w=w, mean=mean, alpha=alpha, mu=mu, loss=ours, slow=slow,
-        Phi_new=Phi[N:], convex=convex, model=model, fit=fit, posed=posed, scalar=scalar, points=points,
+        name=name, X=X, U=U, X_new=X_new, Y=Y, A=A, L=L, w=w, alpha=alpha, mu=mu, intercept=intercept, loss=ours,
+        slow=slow, Phi_new=Phi[N:], convex=convex, model=model, fit=fit, posed=posed, scalar=scalar, points=points,
     )  # fmt: skip
 
 
@@ -177,7 +180,16 @@ OUTPUTS = ["labels", "polynomial"]
 
 
 @cache
-def structured(name: str, outputs: str, *, n: int = 14, u: int = 0, alpha: float | None = None, seed: int = 2):
+def structured(
+    name: str,
+    outputs: str,
+    *,
+    n: int = 14,
+    u: int = 0,
+    alpha: float | None = None,
+    intercept: bool = False,
+    seed: int = 2,
+) -> SimpleNamespace:
     """A problem with an output kernel whose K_Y is singular, and explicit features of its outputs."""
     alpha = ALPHAS[name] if alpha is None else alpha
     rng = np.random.default_rng(seed)
@@ -200,11 +212,12 @@ def structured(name: str, outputs: str, *, n: int = 14, u: int = 0, alpha: float
         model = IOKR(
             RBF(GAMMA),
             output_kernel=output_kernel,
+            intercept=intercept,
             **{"alpha": alpha, "loss": ours, "manifold": Given(0.7, L) if u else None, "solver": solver, **parameters},
         )
         return model.fit(points[:n], y, X_unlabeled=points[n:N] if u else None)
 
-    convex = Convex(Phi[:N], Psi, slow, alpha, None, L, 0.7 if u else 0.0)
+    convex = Convex(Phi[:N], Psi, slow, alpha, None, L, 0.7 if u else 0.0, intercept=intercept)
     return SimpleNamespace(
         name=name, X=points[:n], X_new=points[N:], y=y, Psi=Psi, candidates=candidates, Psi_candidates=Psi_candidates,
         Phi_new=Phi[N:], convex=convex, fit=fit, output_kernel=output_kernel, loss=ours,
@@ -225,3 +238,7 @@ def fitted(s, solver=None, **parameters):
 
 each_loss = pytest.mark.parametrize("name", NAMES)
 each_norm = pytest.mark.parametrize("name", NORMS)
+each_loss_and_intercept = pytest.mark.parametrize(  # the margin has none
+    ("name", "intercept"), [(name, False) for name in NAMES] + [(name, True) for name in NORMS]
+)
+each_intercept = pytest.mark.parametrize("intercept", [False, True], ids=["", "intercept"])

@@ -262,8 +262,8 @@ KERNELS = {  # name of the class: instances, each with the kind of its objects
 }
 
 EMBEDDINGS = {
-    "Identity": [Identity(), Identity(centered=True)],
-    "Curves": [Curves(), Curves(centered=False, quadrature="uniform")],
+    "Identity": [Identity()],
+    "Curves": [Curves(), Curves(intercept=False, quadrature="uniform")],
     "Explicit": [Explicit()],
     "Implicit": [Implicit()],
     "Eigen": [EigenEmbedding(), EigenEmbedding(n_components=2), EigenEmbedding(tol=1e-6)],

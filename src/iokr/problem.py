@@ -38,9 +38,14 @@ class Problem:
         w_i ≥ 0; a weight of 2 counts the row twice.
     mask : NumPy array of shape (n, q), optional
         Which entries of Psi are observed.
+    rest : array of shape (n,), optional
+        e_i = ‖ψ(y_i) − ψ_i‖, the part of the outputs outside of their coordinates: losses of the distance take
+        √(‖h_i − ψ_i‖² + e_i²).
     constants : NumPy array of shape (n, k), optional
         e_i, the unpenalised functions at the labelled points; ones, (n, 1), for an intercept. No two of the functions
         are nonzero at the same point.
+    shapes : NumPy array of shape (r, q), optional
+        B = βᵀ shapes with free β (r, k) for one function; None: B is free.
     awaits_penalty : bool
         A penalty will be added: solvers can state `refuses` and `memory`, but cannot solve the problem yet.
 
@@ -64,6 +69,8 @@ class Problem:
     weight: Any = None
     mask: Any = None
     constants: Any = None
+    shapes: Any = None
+    rest: Array | None = None
     awaits_penalty: bool = False
 
     @property
@@ -117,7 +124,7 @@ class Problem:
 
     def loss_gradient(self, H: Array) -> Array:
         """∂ℓ/∂h at the labelled points, (n, q), without weights."""
-        return self.loss.gradient(*self._observed(H))
+        return self.loss.gradient(*self._observed(H))[:, : self.Psi.shape[1]]
 
     def gradient(self, C: Array, H: Array | None = None, B: Array | None = None) -> Array:
         """∂J/∂C = G times this at B: the loss at labelled points, α C, and μ L h; H = G C if it is known."""
@@ -133,10 +140,16 @@ class Problem:
         return xp.concat([total[:n, :] + slope, total[n:, :]], axis=0)
 
     def _observed(self, H: Array) -> tuple[Array, Array]:
-        """Values at labelled points and their targets, equal where a target is missing."""
+        """Values at labelled points and their targets, equal where one is missing; 0 and e as one more coordinate."""
         H = H[: self.n_labeled, :]
         Psi = self.targets
-        return H, Psi if self.mask is None else array_namespace(H).where(asarray_like(self.mask, H), Psi, H)
+        xp = array_namespace(H)
+        if self.mask is not None:
+            Psi = xp.where(asarray_like(self.mask, H), Psi, H)
+        if self.rest is None:
+            return H, Psi
+        rest = asarray_like(self.rest, H)[:, None]
+        return xp.concat([H, xp.zeros_like(rest)], axis=1), xp.concat([Psi, rest], axis=1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from iokr import IOKR, IOKRCV, CandidateSets, LinkPredictor, LinkPredictorCV
 from iokr.decoders import Threshold
-from iokr.embeddings import Eigen, Identity, Implicit
+from iokr.embeddings import Eigen, Implicit
 from iokr.kernels import (
     RBF,
     Aligned,
@@ -91,7 +91,7 @@ MODELS = {
     "ridge": lambda to: IOKR(RBF(0.5), alpha=0.1),
     "cholesky": lambda to: IOKR(RBF(0.5), alpha=0.1, solver=Cholesky()),
     "eigen": lambda to: IOKR(RBF(0.5), alpha=0.1, solver=EigenSolver()),
-    "centred": lambda to: IOKR(RBF(0.5), alpha=0.1, embedding=Identity(centered=True)),
+    "centred": lambda to: IOKR(RBF(0.5), alpha=0.1, intercept=True),
     "operator": lambda to: IOKR(Decomposable(RBF(0.5), to(A)), alpha=0.1),
     "operator from NumPy": lambda to: IOKR(Decomposable(RBF(0.5), A), alpha=0.1),
     "singular operator": lambda to: IOKR(Decomposable(RBF(0.5), to(np.ones((2, 2)))), alpha=0.1),

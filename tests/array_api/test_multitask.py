@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from iokr import MultiTask, MultiTaskCV
-from iokr.embeddings import Identity
 from iokr.kernels import RBF
 from iokr.manifolds import Laplacian
 from reference import assert_close
@@ -12,7 +11,7 @@ from task_samples import sample
 
 MODELS = {
     "operator": MultiTask(RBF(0.3)),
-    "centred": MultiTask(RBF(0.3), embedding=Identity(centered=True)),
+    "centred": MultiTask(RBF(0.3), intercept=True),
     "output": MultiTask(RBF(0.3), coupling="output"),
     "learned": MultiTask(RBF(0.3), learn_tasks=True),
     "learned on a graph": MultiTask(RBF(0.3), learn_tasks=True, manifold=Laplacian(0.1)),

@@ -22,7 +22,6 @@ from iokr import (
 )
 from iokr._validation.arguments import check_folds, check_integer, check_number
 from iokr.data.objects import key
-from iokr.embeddings import Identity
 from iokr.kernels import RBF, Hamming, Linear, Mallows, order_ranks
 from iokr.losses import Huber
 from iokr.manifolds import Laplacian
@@ -102,8 +101,8 @@ def test_curves_to_choose_among(refuses):
         model.distances(X, [[0.0, 1.0], [np.nan, 1.0]])
     with refuses(ValueError, "candidates", "1", "overflows"):
         model.scores(X, [[0.0, 1.0], [1e300, 1.0]])
-    for fit in (Functional(centered=np.ones(3)).fit, IOKR(embedding=Identity(centered=np.ones(3))).fit):
-        with refuses(ValueError, "centered"):
+    for fit in (Functional(intercept=np.ones(3)).fit, IOKR(intercept=np.ones(3)).fit):
+        with refuses(ValueError, "intercept"):
             fit(X, Y)
 
 

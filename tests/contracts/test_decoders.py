@@ -59,7 +59,7 @@ EVERY = [decoder for rows in DECODERS.values() for decoder in rows]
 INSTANCES = [decoder for decoder in EVERY if type(decoder) not in STRUCTURED]
 SPACES = {
     "vectors": (None, Identity()),
-    "centred vectors": (None, Identity(centered=True)),
+    "centred vectors": (None, Identity()),
     "linear, implicit": (Linear(), Implicit()),
     "linear, eigen": (Linear(), Eigen()),
     "rbf, implicit": (RBF(0.7), Implicit()),

@@ -12,7 +12,6 @@ from numpy.testing import assert_allclose
 
 import iokr
 from iokr import IOKR, IOKRCV, Stream
-from iokr.embeddings import Identity
 from iokr.embeddings import Nystroem as FewOutputs
 from iokr.kernels import RBF, Fourier, Linear, Nystroem, Sketch
 from iokr.losses import Huber
@@ -341,7 +340,7 @@ def test_an_iterator_that_is_used_up_is_seen():
         (IOKR(K, loss=Huber()), "quadratic losses only"),
         (IOKR(K, manifold=Laplacian(0.1)), "manifold=None"),
         (IOKR(K, output_kernel=RBF()), r"embedding=Nystroem\(n_components\)"),
-        (IOKR(K, embedding=Identity(centered=True)), "centre them before"),
+        (IOKR(K, intercept=True), "centre them before"),
         (IOKR(Covariance(K)), "Decomposable"),
         (IOKR(K, solver=Cholesky()), r"LowRank\(\)"),
     ],

@@ -14,7 +14,7 @@ from samples import vectors
 
 @pytest.mark.parametrize(
     "space",
-    [(None, None), (None, Identity(centered=True)), (Linear(), Implicit()), (Linear(), Eigen())],
+    [(None, None), (None, Identity()), (Linear(), Implicit()), (Linear(), Eigen())],
     ids=str,
 )
 def test_is_the_nearest_of_all_binary_vectors(space):

@@ -7,7 +7,6 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from iokr import IOKR, IOKRCV, Conformal, Functional, FunctionalCV, MultiTask, MultiTaskCV, QuantileCurves
-from iokr.embeddings import Identity
 from iokr.kernels import RBF, Linear
 from iokr.solvers import Eigen
 
@@ -24,7 +23,7 @@ REASON = "to leave out one of two equal rows is not to leave out a row of weight
     [
         IOKR(),
         IOKR(Linear(), solver=Eigen()),
-        IOKR(embedding=Identity(centered=True)),
+        IOKR(intercept=True),
         IOKRCV(),
         IOKRCV(alphas=(0.1,)),  # nothing to select: no exception
         IOKRCV(alphas=(0.1, 1.0), cv=2),

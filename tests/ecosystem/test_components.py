@@ -268,15 +268,15 @@ def test_features_kernel_takes_a_transformer_and_clones_it():
     assert_allclose(model.solution_.C, explicit.solution_.C, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("centered", [False, True])
-def test_fit_leaves_its_data_as_they_were(centered):
+@pytest.mark.parametrize("intercept", [False, True])
+def test_fit_leaves_its_data_as_they_were(intercept):
     rng = np.random.default_rng(0)
     X, Y, new = rng.normal(size=(20, 3)), rng.normal(size=(20, 2)), rng.normal(size=(6, 3))
     weight, A = rng.uniform(0.5, 2.0, size=20), np.array([[2.0, 1.0], [1.0, 1.0]])
     K = RBF(0.5)(np.concatenate([X, new]))
     data = [X, Y, new, weight, A, K]
     copies = [array.copy() for array in data]
-    embedding = iokr.embeddings.Identity(centered=centered)
+    embedding = iokr.embeddings.Identity()
 
     IOKR(Decomposable(RBF(0.5), A), embedding=embedding).fit(X, Y, sample_weight=weight).predict(new)
     IOKR(Precomputed(K), embedding=embedding).fit(np.arange(20), Y).loo_decision_function()

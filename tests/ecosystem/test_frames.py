@@ -38,7 +38,7 @@ MODELS = [
     IOKRCV(alphas=(0.1, 1.0)),
     IOKRCV(alphas=(0.1, 1.0), cv=3),
     IOKRRegressor(),
-    IOKRRegressor(alpha=0.1, centered=True),
+    IOKRRegressor(alpha=0.1, intercept=True),
     MultiTask(),
     MultiTask(coupling="output"),
     MultiTaskCV(alphas=(0.1, 1.0), task_weights=(0.0, 0.5)),

@@ -12,7 +12,7 @@ Y, T = RNG.normal(size=(6, 30)), np.sort(RNG.uniform(size=30))
 
 
 def test_norms_are_integrals():
-    embedding = Curves(T, centered=False)
+    embedding = Curves(T, intercept=False)
     Psi = embedding.fit_transform(Y)
     np.testing.assert_allclose((Psi**2).sum(axis=1), np.trapezoid(Y**2, T) / (T[-1] - T[0]), rtol=1e-12)
     np.testing.assert_allclose(embedding.vectors(Psi), Y, rtol=1e-12)

@@ -33,7 +33,7 @@ def test_centred_coordinates(holes, weighted):
         for column in Y.T
         for seen in [~np.isnan(column)]
     ]
-    embedding = Identity(centered=True)
+    embedding = Identity()
     Psi = embedding.fit_transform(Y, sample_weight=w)
     assert_close(embedding.mean_, mean, 1e-14)
     seen = ~np.isnan(Y)

@@ -6,7 +6,6 @@ from scipy.optimize import approx_fprime
 from scipy.stats import multivariate_normal
 
 from iokr import IOKR
-from iokr.embeddings import Identity
 from iokr.kernels import ARD, RBF, Linear, Polynomial, Precomputed, Spectrum
 from iokr.losses import Huber
 from iokr.manifolds import Laplacian
@@ -68,7 +67,7 @@ def test_the_criterion_falls_to_a_flat_place(by):
 
 
 def test_a_feature_without_a_role_is_switched_off():
-    model = tune(IOKR(ARD(), embedding=Identity(centered=True)), X, Y[:, 0], ["kernel__gammas", "alpha"])
+    model = tune(IOKR(ARD(), intercept=True), X, Y[:, 0], ["kernel__gammas", "alpha"])
     gammas = model.kernel_.gammas_
     assert gammas[0] > 100 * gammas[2] and model.tuning_["off"]["kernel__gammas"][0] is False
     isotropic = tune(IOKR(RBF()), X, Y[:, 0], ["kernel__gamma", "alpha"])

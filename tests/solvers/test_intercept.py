@@ -25,6 +25,7 @@ from iokr.solvers import (
     LowRank,
     ManifoldEigen,
     MixedPrecision,
+    ReducedRank,
 )
 from reference import Ridge, assert_close, delayed_blocks
 from samples import OPERATORS, problem
@@ -298,3 +299,40 @@ def test_margins_and_covariances_of_implicit_outputs_have_none():
     ours, _, _ = problem("identity", intercept=True)
     with pytest.raises(ValueError, match="an intercept could follow the classes alone"):
         Auto().solve(replace(ours, loss=MaxMargin()))
+
+
+@pytest.mark.parametrize("weighted", ["none", "any"])
+def test_reduced_rank_projects_deviations_from_the_mean(weighted):
+    ours, ridge, K_new = problem("identity", weighted, alpha=0.3, intercept=True)
+    solver = ReducedRank(rank=2)
+    solution = solver.solve(ours)
+    w = ours.row_weight
+    full, at_new = ridge.values(ridge.K), ridge.values(K_new)
+    mean = np.average(full, axis=0, weights=w)
+    P = solver.directions_ @ solver.directions_.T
+    V = np.linalg.eigh((full - mean).T @ (w[:, None] * (full - mean)))[1][:, 1:]
+    assert_close(P, V @ V.T, 1e-8)
+    assert_close(values(ours, solution, K_new), mean + (at_new - mean) @ P, 1e-8)
+    left_out = ours.Psi - solver.path(ours).loo_residuals(ours.Psi, 0.3)
+    for i, h in enumerate(ridge.leave_one_out()):
+        own = np.where(np.arange(8) == i, 0.0, w)
+        without = np.average(ours.Psi, axis=0, weights=own)
+        assert_close(left_out[i], without + (h - without) @ P, 1e-8)
+    ours = replace(ours, loss=Huber(100.0))
+    assert_close(values(ours, ReducedRank(rank=2).solve(ours), K_new), mean + (at_new - mean) @ P, 1e-3)
+
+
+@pytest.mark.parametrize("solver", SEMI, ids=repr)
+@pytest.mark.parametrize("weighted", ["none", "zeros"])
+@pytest.mark.parametrize("kind", ["identity", "full", "rank one"])
+def test_a_manifold_that_penalises_constants_acts_on_what_is_left(kind, weighted, solver):
+    ours, ridge, K_new = problem(kind, weighted, semi=True, intercept=True)
+    L = ridge.L + np.diag(np.linspace(0.5, 1.5, len(ridge.L)))
+    ours, ridge = replace(ours, penalty=L), ridge.at(L=L)
+    assert_close(values(ours, solver.solve(ours), K_new), ridge.values(K_new), 1e-9)
+    if isinstance(solver, Auto):
+        return
+    path = solver.path(ours)
+    assert_close(ours.Psi - np.asarray(path.loo_residuals(ours.Psi, 0.3)), ridge.at(alpha=0.3).leave_one_out(), 1e-9)
+    left_out = ours.Psi - np.asarray(path.loo_residuals(ours.Psi, 0.3, GROUPS))
+    assert_close(left_out, ridge.at(alpha=0.3).leave_groups_out(GROUPS), 1e-9)

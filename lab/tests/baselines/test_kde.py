@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 from iokr import IOKR
-from iokr.embeddings import Identity, KernelPCA
+from iokr.embeddings import KernelPCA
 from iokr.kernels import RBF, Linear
 from iokr_lab.baselines import KDE
 
@@ -47,7 +47,7 @@ def test_is_the_formula(rank):
 def test_with_all_components_is_iokr_on_centred_features():
     """PCA of linear outputs that keeps everything is ridge on centred vectors."""
     ours = KDE(RBF(0.5), output_kernel=Linear(), alpha=ALPHA).fit(X, Y)
-    centred = IOKR(RBF(0.5), alpha=ALPHA, embedding=Identity(centered=True)).fit(X, Y)
+    centred = IOKR(RBF(0.5), alpha=ALPHA, intercept=True).fit(X, Y)
     assert_allclose(ours.distances(X_new, Y_new), centred.distances(X_new, Y_new), rtol=1e-9)
     assert_allclose(ours.score(X_new, Y[:6]), centred.score(X_new, Y[:6]), rtol=1e-9)
 

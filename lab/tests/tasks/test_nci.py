@@ -13,7 +13,6 @@ from iokr import IOKRCV, MultiTask
 from iokr.apps.report import Figure
 from iokr.chem import molecule_graph
 from iokr.datasets import DataNotFound
-from iokr.embeddings import Identity
 from iokr.kernels import Paths, Precomputed, Tanimoto
 from iokr.manifolds import Given, IteratedLaplacian
 from iokr_lab import find
@@ -127,12 +126,12 @@ def test_methods_choose_on_the_labelled_alone(small):
     cell = protocol.work(Comparison("score", True, 0.3, 1), Plan(), data)
     Y, K = protocol.outputs(small, "score"), Precomputed(data.modes.K)
     rows, others = protocol.split(len(Y), 0.3, 1)
-    alone = IOKRCV(K, alphas=protocol.ALPHAS, embedding=Identity(centered=True)).fit(rows, Y[rows])
+    alone = IOKRCV(K, alphas=protocol.ALPHAS, intercept=True).fit(rows, Y[rows])
     assert cell["error"][ALONE] == pytest.approx(protocol.mse(alone.predict(others), Y[others]), rel=1e-8)
     assert (cell["alpha"][ALONE], cell["task_weight"][ALONE]) == (alone.alpha_, 0.0)
     own = np.column_stack(
         [
-            IOKRCV(K, alphas=protocol.ALPHAS, embedding=Identity(centered=True)).fit(rows, Y[rows, j]).predict(others)
+            IOKRCV(K, alphas=protocol.ALPHAS, intercept=True).fit(rows, Y[rows, j]).predict(others)
             for j in range(Y.shape[1])
         ]
     )

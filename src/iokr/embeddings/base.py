@@ -58,17 +58,17 @@ class Embedding(Component, ABC):
     >>> from iokr.embeddings import Embedding, Identity
     >>> isinstance(Identity(), Embedding)
     True
-    >>> Identity(centered=True).fit_transform([[1.0], [3.0]])
-    array([[-1.],
-           [ 1.]])
+    >>> Identity().fit_transform([[1.0], [3.0]])
+    array([[1.],
+           [3.]])
     """
 
     has_vectors: bool = False  # whether ψ(y) is a vector of numbers from which `vectors` gives y back
     functional: bool = False  # outputs are functions, which `represent` reads in any form: `Curves`
     explicit: bool = True  # whether an operator A may act on the coordinates, which have a meaning then
     is_identity: bool = False  # Ψ = I: coordinates are weights on the training outputs
-    centered: bool = False  # whether the mean of the training outputs is subtracted
     n_components: int | None = None  # the most coordinates; None where their number follows from the outputs
+    has_residual: bool = False  # represented outputs have the norm of what is outside of the coordinates as last column
     kernel_: Kernel | None = None  # the output kernel, fitted; None where outputs are vectors
     S_fit_: Any = None  # the represented training outputs, of embeddings through a kernel
 
@@ -108,8 +108,18 @@ class Embedding(Component, ABC):
         """The training outputs in orthonormal coordinates, (n, r). May be overridden."""
         return Psi
 
-    def left_out(self, weight: np.ndarray | None) -> float:
-        """Σ w_i (‖ψ(y_i)‖² − ‖z_i‖²) / Σ w, the part of the outputs outside the coordinates. May be overridden."""
+    def outside(self) -> Array | None:
+        """√(‖ψ(y_i)‖² − ‖z_i‖²) of the training outputs, (n,), right after `fit_transform`; None for none.
+
+        May be overridden.
+        """
+        return None
+
+    def left_out(self, weight: np.ndarray | None, groups: np.ndarray | None = None) -> float:
+        """Σ w_i (‖ψ(y_i)‖² − ‖z_i‖²) / Σ w, what leave-one-out errors have outside of the coordinates.
+
+        May be overridden.
+        """
         return 0.0
 
     def span(self, B: Array) -> Array:

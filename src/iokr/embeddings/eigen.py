@@ -47,6 +47,13 @@ class SpectralEmbedding(CoordinateEmbedding):
         self._full = self.n_components is None and self.tol is None
         return self._Q * np.sqrt(self.eigenvalues_)
 
+    def outside(self) -> np.ndarray | None:
+        """√(k_Y(y_i, y_i) − ‖z_i‖²); None if no coordinate is left out."""
+        if self._full:
+            return None
+        squares = to_numpy(self.sq_norms(self.S_fit_)) - (self._Q**2) @ self.eigenvalues_
+        return np.sqrt(np.clip(squares, 0.0, None))
+
     def transform(self, Y: Any) -> Array:
         """z(y), a row per output."""
         return self.coordinates(self.represent(Y), self._Q)

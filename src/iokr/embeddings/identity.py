@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from iokr._array import Array, array_namespace, asarray_like, is_array, is_numpy, row_sq_norms
-from iokr._component import Limits, component
-from iokr._validation.arguments import FLAG, check_computed, check_numbers, check_vectors
+from iokr._component import component
+from iokr._state import made_from
+from iokr._validation.arguments import check_computed, check_numbers, check_vectors
 from iokr.data.objects import error_context
 from iokr.embeddings.base import EuclideanEmbedding
 from iokr.kernels.base import Kernel
@@ -16,30 +18,24 @@ __all__ = ["Identity"]
 
 @component
 class Identity(EuclideanEmbedding):
-    """ψ(y) = y, or y − mean, for vector outputs.
-
-    Parameters
-    ----------
-    centered : bool, default=False
-        Subtract the (weighted) mean of the training outputs, which `predict` adds again: an intercept.
-
-    Attributes
-    ----------
-    mean_ : array of shape (q,)
-        Zero unless centred.
+    """ψ(y) = y, for vector outputs.
 
     Examples
     --------
     >>> from iokr import IOKR
     >>> from iokr.embeddings import Identity
-    >>> model = IOKR(embedding=Identity(centered=True), alpha=1e6).fit([[0.0], [1.0]], [1.0, 3.0])
+    >>> model = IOKR(embedding=Identity(), alpha=1e6).fit([[0.0], [1.0]], [1.0, 3.0])
     >>> model.predict([[0.5]]).round(3)
     array([2.])
     """
 
-    centered: bool = False
+    mean_: ClassVar[Any] = None  # of models of format 1 that were fitted to centred outputs
 
-    limits: ClassVar[Limits] = {"centered": FLAG}
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Identity:
+        """The embedding that has this state; files of format 1 have `centered`, of which `mean_` has the effect."""
+        made: Identity = made_from(cls, {name: part for name, part in state.items() if name != "centered"})
+        return made
 
     def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
         """Ψ (n, q); a NaN entry is missing."""
@@ -47,32 +43,23 @@ class Identity(EuclideanEmbedding):
             raise ValueError(
                 "`Identity()` is for vector outputs; with an `output_kernel` use `Implicit()` or `Eigen()`."
             )
-        self.check_parameters()
         Y = _as_matrix(Y, "y", missing=True)
         self.n_outputs_ = int(Y.shape[1])
         if self.n_outputs_ == 0:
             raise ValueError(f"`y` has shape {tuple(Y.shape)}; at least one coordinate is needed.")
-        xp = array_namespace(Y)
-        observed = ~xp.isnan(Y)
-        if self.centered:
-            w = xp.ones_like(Y[:, 0]) if sample_weight is None else asarray_like(sample_weight, Y)
-            weights = xp.where(observed, w[:, None], 0.0)
-            total = xp.sum(weights, axis=0)
-            self.mean_ = xp.sum(weights * xp.where(observed, Y, 0.0), axis=0) / xp.where(total > 0, total, 1.0)
-            return Y - self.mean_[None, :]
-        self.mean_ = xp.zeros_like(Y[0, :])
+        self.__dict__.pop("mean_", None)
         return Y
 
     def represent(self, Y: Any, name: str = "y") -> Array:
-        """The vectors, centred as at fit."""
+        """The vectors."""
         Y = _as_matrix(Y, name, missing=name == "y")
         if Y.shape[1] != self.n_outputs_:
             raise ValueError(f"Outputs had {self.n_outputs_} coordinates at fit but `{name}` has {Y.shape[1]}.")
-        return Y - asarray_like(self.mean_, Y)[None, :]
+        return Y if self.mean_ is None else Y - asarray_like(self.mean_, Y)[None, :]
 
     def vectors(self, H: Array) -> Array:
-        """h(x) + mean."""
-        return H + asarray_like(self.mean_, H)[None, :]
+        """h(x)."""
+        return H if self.mean_ is None else H + asarray_like(self.mean_, H)[None, :]
 
 
 def _as_matrix(Y: Any, name: str, *, missing: bool) -> Array:

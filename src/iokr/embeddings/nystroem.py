@@ -52,10 +52,16 @@ class ProjectedEmbedding(CoordinateEmbedding):
         weights[:, self.pivots_] = on_pivots
         return asarray_like(weights, H)
 
-    def left_out(self, weight: np.ndarray | None) -> float:
+    def left_out(self, weight: np.ndarray | None, groups: np.ndarray | None = None) -> float:
         """tr(K_Y − Z Zᵀ)/n, to be added to errors in coordinates for those in F, which are comparable between ranks."""
-        rest = to_numpy(self.kernel_.diag(self.S_fit_)) - to_numpy(row_sq_norms(self._Z))
-        return max(0.0, float(np.average(rest, weights=weight)))
+        return max(0.0, float(np.average(self._sq_outside(), weights=weight)))
+
+    def outside(self) -> np.ndarray:
+        """√(k_Y(y_i, y_i) − ‖z_i‖²)."""
+        return np.sqrt(np.clip(self._sq_outside(), 0.0, None))
+
+    def _sq_outside(self) -> np.ndarray:
+        return np.asarray(to_numpy(self.kernel_.diag(self.S_fit_)) - to_numpy(row_sq_norms(self._Z)))
 
     def span(self, B: Array) -> Array:
         """Weights on P of the projections of the ψ(y_i); zero on the other outputs."""

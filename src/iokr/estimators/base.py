@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -12,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, array_namespace, asarray_like, is_sparse, to_numpy
 from iokr._component import Limits, short_repr
-from iokr._state import Stateful
+from iokr._state import Stateful, arguments, made_from
 from iokr._system.memory import check_matrix
 from iokr._validation.arguments import check_component, check_integer, check_same_length, check_weight
 from iokr.data.candidates import CandidateSets, flatten_sets, shared_sequence
@@ -59,6 +60,16 @@ class KernelModel(Stateful, BaseEstimator):  # type: ignore[misc]  # scikit-lear
 
     def _stored(self) -> dict[str, Any]:
         return {"single_precision": self._single_precision}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Self:
+        """The model that has this state; one of a file without `intercept` has none, or that of `centered` outputs."""
+        given = dict(state)
+        centred = bool(given.pop("centered", False)) if "centered" not in arguments(cls) else False
+        if "intercept" in arguments(cls):
+            given.setdefault("intercept", centred)
+        made: Self = made_from(cls, given)
+        return made
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether `fit` came to its end: an interrupted search leaves values, but no model."""

@@ -160,9 +160,10 @@ class BipartitePredictor(KernelModel):
         """The model of rows, 𝒦 = k₁ K₂, and that of columns, 𝒦 = k₂ K₁."""
         K_1 = _matrix(kernel, X, "X")
         K_2 = _matrix(partner, Z, "Z")
-        rows = IOKR(Decomposable(kernel, K_2), alpha=alpha, solver=self.solver).fit(X, asarray_like(Y, X))
+        parts: dict[str, Any] = {"alpha": alpha, "solver": self.solver, "intercept": False}
+        rows = IOKR(Decomposable(kernel, K_2), **parts).fit(X, asarray_like(Y, X))
         with error_context("Z"):
-            columns = IOKR(Decomposable(partner, K_1), alpha=alpha, solver=self.solver).fit(Z, asarray_like(Y.T, Z))
+            columns = IOKR(Decomposable(partner, K_1), **parts).fit(Z, asarray_like(Y.T, Z))
         return rows, columns
 
     def _evaluate(self, X: Any, Z: Any, Y: np.ndarray, axes: Sequence[Axis]) -> Iterator[Part]:

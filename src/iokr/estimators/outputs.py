@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from numbers import Real
 from typing import Any
@@ -103,9 +103,10 @@ class Targets:
     Psi: Array | None  # zero where an entry is missing; None for Ψ = I, which need not be stored
     mask: np.ndarray | None = None  # (n, q), which entries are observed
     weight: np.ndarray | None = None  # (n,)
+    rest: Array | None = None  # (n,), what the outputs have outside of the coordinates, for losses of the distance
 
     def _stored(self) -> dict[str, Any]:
-        return {"n": self.n, "Psi": self.Psi, "mask": self.mask, "weight": self.weight}
+        return {"n": self.n, "Psi": self.Psi, "mask": self.mask, "weight": self.weight, "rest": self.rest}
 
     def observed(self) -> Array:
         """Ψ with NaN where an entry is missing."""
@@ -180,7 +181,10 @@ def encode(
         decoder = clone(decoder)
         decoder.fit(y, embedding)
     shape = tuple(y.shape[1:]) if is_numeric(y) else None
-    return FittedOutputs(loss, kernel, embedding, decoder, shape, frame), _targets(Psi, embedding, weight)
+    targets = _targets(Psi, embedding, weight)
+    if loss.radial:
+        targets = replace(targets, rest=embedding.outside())
+    return FittedOutputs(loss, kernel, embedding, decoder, shape, frame), targets
 
 
 def _choose_embedding(embedding: Embedding | None, output_kernel: Kernel | None, loss: Loss) -> Embedding:

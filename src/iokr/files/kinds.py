@@ -71,6 +71,7 @@ KINDS: dict[str, type] = {
     "search axis": result.Axis,
     "moments": moments.Moments,
     "partial fit": streaming.PartialFit,
+    "origin of moments": streaming.Origin,
     "link network": network.Network,
     "pair data": strategies.PairData,
     "pair examples": strategies.Examples,
@@ -89,6 +90,7 @@ KINDS: dict[str, type] = {
     "scores of nodes": scores.NodeScores,
     "leave-one-out": left_out.LeftOut,
     "leave-one-out part": left_out.Part,
+    "leave-one-out intercept": left_out.Intercept,
     "curve operator": operator.CurveOperator,
     # operators on outputs, factors
     "multiple of the identity": operators.Multiple,

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import array_namespace, asarray_like, exponent, matmul, power_of_two, times_power, to_numpy
+from iokr._array import array_namespace, asarray_like, exponent, power_of_two, times_power, to_numpy
 from iokr.gram.operators import IdentityMatrix
 from iokr.problem import Problem, Solution
+from iokr.solvers.constants import typical_constants, without_constants
 
 __all__ = ["Units", "own_units"]
 
@@ -60,7 +61,7 @@ def own_units(problem: Problem) -> tuple[Problem, Units]:
     origin = None
     if problem.constants is not None and form is not None and not isinstance(problem.Psi, IdentityMatrix):
         origin = _origin(problem)
-        problem = replace(problem, Psi=_minus(problem, origin))
+        problem = replace(problem, Psi=without_constants(problem, origin))
     k = 0 if form is None or isinstance(problem.Psi, IdentityMatrix) else exponent(_largest(problem))
     j = 0 if problem.weight is None else exponent(float(np.max(problem.row_weight, initial=0.0)))
     e, d = (1, 2) if form is None else form
@@ -78,21 +79,24 @@ def own_units(problem: Problem) -> tuple[Problem, Units]:
     Psi = times_power(problem.targets, -k) if k else problem.Psi
     weight = problem.weight if j == 0 else np.ldexp(problem.row_weight, -j)
     scaled = replace(problem, Psi=Psi, loss=loss, alpha=alpha, manifold_weight=manifold_weight, weight=weight)
+    if problem.rest is not None:
+        scaled = replace(scaled, rest=times_power(problem.rest, -k))
     return scaled, Units(k, j, e, origin)
 
 
 def _origin(problem: Problem) -> Any:
-    """B (k, q) near the outputs: weighted medians for a single function, else means; 0 where nothing is observed."""
+    """B (k, q) near the outputs: weighted medians for a single constant and robust losses, else least squares."""
+    e = np.asarray(problem.constants)
+    r = int(problem.Psi.shape[1]) if problem.shapes is None else len(problem.shapes)
+    first = np.eye(r) if problem.shapes is None else np.asarray(problem.shapes)[:, :r]
+    of_their_own = np.array_equal(first, np.diag(np.diag(first)))  # each number has a coordinate
+    if problem.loss.quadratic or not of_their_own or e.shape[1] > 1 or not np.all(e == 1):
+        return typical_constants(problem)
     Psi = to_numpy(problem.targets)
-    observed = np.ones(Psi.shape) if problem.mask is None else np.asarray(problem.mask, dtype=float)
-    weight = observed * problem.row_weight[:, None]
-    e = np.asarray(problem.constants, dtype=float)
-    total = (e * e).T @ weight
-    if e.shape[1] == 1 and np.all(e == 1) and not problem.loss.quadratic:
-        B = np.stack([_median(Psi[:, j], weight[:, j]) for j in range(Psi.shape[1])])[None, :]
-    else:
-        B = e.T @ (weight * Psi) / np.where(total > 0, total, 1.0)
-    return asarray_like(B, problem.like)
+    weight = np.ones(Psi.shape) if problem.mask is None else np.asarray(problem.mask, dtype=float)
+    weight = weight * problem.row_weight[:, None]
+    B = np.array([[_median(Psi[:, j], weight[:, j]) for j in range(r)]]) / np.diag(first)
+    return asarray_like(B if problem.shapes is None else B @ np.asarray(problem.shapes), problem.like)
 
 
 def _median(values: np.ndarray, weight: np.ndarray) -> float:
@@ -104,19 +108,11 @@ def _median(values: np.ndarray, weight: np.ndarray) -> float:
     return float(values[order][np.searchsorted(cumulated, cumulated[-1] / 2)])
 
 
-def _minus(problem: Problem, B: Any) -> Any:
-    """Ψ − BᵀE, 0 where an entry is missing."""
-    Psi = problem.targets
-    moved = Psi - matmul(asarray_like(problem.constants, Psi), B)
-    if problem.mask is None:
-        return moved
-    return array_namespace(Psi).where(asarray_like(problem.mask, Psi), moved, 0.0)
-
-
 def _largest(problem: Problem) -> float:
     """max |ψ_ij| of the entries that are observed."""
     xp = array_namespace(problem.targets)
     sizes = xp.abs(problem.targets)
     if problem.mask is not None:
         sizes = xp.where(asarray_like(problem.mask, sizes), sizes, 0.0 * sizes)
-    return float(xp.max(sizes)) if math.prod(sizes.shape) else 0.0
+    largest = float(xp.max(sizes)) if math.prod(sizes.shape) else 0.0
+    return largest if problem.rest is None else max(largest, float(array_namespace(problem.rest).max(problem.rest)))

@@ -14,10 +14,12 @@ from iokr._array import Array, array_namespace, asarray_like, eigh, matmul, to_n
 from iokr._component import component
 from iokr._validation.arguments import check_component, check_integer, check_number
 from iokr.gram.operators import IdentityMatrix, OutputOperator
+from iokr.losses.square import Square
 from iokr.problem import Problem, Solution
 from iokr.solvers.auto import Auto
 from iokr.solvers.base import Path, Reduction, Solver
 from iokr.solvers.closed_form.paths import ClosedForm
+from iokr.solvers.constants import least_squares, left_out_constants
 
 __all__ = ["ReducedRank"]
 
@@ -29,11 +31,12 @@ class ReducedRank(ClosedForm):
     """h(x) = P̂ h_λ₂(x), P̂ = V_pV_pᵀ the projection on the top p components of the fitted values h_λ₁(x_i).
 
     The components are those of the fitted values, not of the outputs: directions that do not depend on the inputs, and
-    their noise, are left out. The fits are followed by a q × q eigenproblem. For any loss and separable operator.
+    their noise, are left out. The fits are followed by a q × q eigenproblem. For any loss and separable operator. With
+    an intercept, deviations from the mean are projected, and the mean is not.
 
     Leave-one-out keeps P̂ fixed, for all p at once: e(p) = Σ_i [Σ_{k≤p} (RV)²_ik + Σ_{k>p} (ΨV)²_ik] with the
-    leave-one-out residuals R at λ₂. As P̂ is learned from all labels, e(p) is optimistic; cross-validation learns it in
-    each fold.
+    leave-one-out residuals R at λ₂; with an intercept Ψ is ψ_i minus the mean of the other outputs. As P̂ is learned
+    from all labels, e(p) is optimistic; cross-validation learns it in each fold.
 
     Parameters
     ----------
@@ -50,7 +53,7 @@ class ReducedRank(ClosedForm):
     directions_ : array of shape (q, p)
         V_p.
     coefficients_ : array of shape (n, p), or None
-        CV_p if A = aI: Vᵀh(x) = a(CV_p)ᵀk_x, so that ranking takes p numbers per candidate.
+        CV_p if A = aI and there is no intercept: Vᵀh(x) = a(CV_p)ᵀk_x, so that ranking takes p numbers per candidate.
 
     Examples
     --------
@@ -131,12 +134,20 @@ class ReducedRank(ClosedForm):
         f, V = components(problem, other.C)
         (rank,) = self._ranks() or [0]
         check_rank(rank, f, problem.n_labeled)
-        return replace(solution, C=self.keep(problem.operator, solution.C, V, rank))
+        C = self.keep(problem, solution.C, V, rank)
+        if solution.intercept is None:
+            return replace(solution, C=C)
+        # the values at the labelled points keep their mean
+        moved = least_squares(replace(problem, loss=Square()), problem.targets * 0.0, solution.C - C)
+        assert moved is not None
+        return replace(solution, C=C, intercept=solution.intercept - moved[0, :])
 
-    def keep(self, operator: OutputOperator, C: Array, V: Array, rank: int) -> Array:
+    def keep(self, problem: Problem, C: Array, V: Array, rank: int) -> Array:
         """C' with C'A = CAP̂; stores the directions."""
+        operator = problem.operator
         self.rank_, self.directions_ = rank, V[:, :rank]
-        self.coefficients_ = None if operator.scale is None else matmul(C, self.directions_)
+        whole = operator.scale is None or problem.constants is not None
+        self.coefficients_ = None if whole else matmul(C, self.directions_)
         return projected(operator, C, self.directions_)
 
 
@@ -149,8 +160,14 @@ def _listed(given: Any, name: str) -> list[Any]:
 
 
 def components(problem: Problem, C: Array) -> tuple[np.ndarray, Array]:
-    """(f, V), f descending: FᵀWF = V diag(f) Vᵀ of the fitted values F (n, q) at the labelled points."""
+    """(f, V), f descending: FᵀWF = V diag(f) Vᵀ of the fitted values F (n, q) at the labelled points.
+
+    With an intercept those of the deviations of F from their mean.
+    """
     F = (problem.gram @ C)[: problem.n_labeled, :]
+    means = least_squares(problem, F * 0.0, C)
+    if means is not None:  # of −F
+        F = F + matmul(asarray_like(problem.constants, F), means)
     if problem.weight is not None:
         F = asarray_like(np.sqrt(problem.weight), F)[:, None] * F
     f, V = eigh(matmul(F.T, F))
@@ -198,12 +215,13 @@ class _ReducedPath(Path):
     def _best(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> tuple[float, int, Array]:
         """(e(p)/Σw, p, V) at λ₂ = alpha."""
         R = self.base.loo_residuals(Psi, alpha, groups)
+        rest = left_out_constants(self.problem, Psi, groups)
         w = self.row_weight
         found = []
         for first in self.solver._alphas(alpha):
             f, V = self._components(Psi, first)
             left = w @ to_numpy(matmul(R, V)) ** 2
-            right = w @ to_numpy(matmul(Psi, V)) ** 2
+            right = w @ to_numpy(matmul(rest, V)) ** 2
             errors = (np.cumsum(left) + np.sum(right) - np.cumsum(right)) / w.sum()  # [p − 1]
             most = numerical_rank(f, self.n)
             ranks = self.solver._ranks() or range(1, most + 1)
@@ -225,14 +243,19 @@ class _ReducedPath(Path):
     def coefficients(self, Psi: Array, alpha: float) -> Array:
         """C of P̂h."""
         rank, V = self._fixed(Psi, alpha)
-        return self.solver.keep(self.operator, self.base.coefficients(Psi, alpha), V, rank)
+        return self.solver.keep(self.problem, self.base.coefficients(Psi, alpha), V, rank)
+
+    def unpenalised(self, Psi: Array, C: Array) -> Array | None:
+        """B (k, q)."""
+        return least_squares(self.problem, Psi, C)
 
     def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
-        """RP̂ + Ψ(I − P̂)."""
+        """RP̂ + Ψ(I − P̂), Ψ minus its mean without the row for an intercept."""
         rank, V = self._fixed(Psi, alpha)
         P = V[:, :rank]
         R = self.base.loo_residuals(Psi, alpha, groups)
-        return Psi + matmul(matmul(R - Psi, P), P.T)
+        rest = left_out_constants(self.problem, Psi, groups)
+        return rest + matmul(matmul(R - rest, P), P.T)
 
     def loo_errors(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None = None) -> np.ndarray:
         """The smallest e(p)/Σw of each alpha."""

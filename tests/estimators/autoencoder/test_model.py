@@ -29,7 +29,7 @@ EXACT = {"tol": 1e-15, "max_iter": 5000, "random_state": 0}
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_linear_layers_are_principal_components(d):
     """α, α₁ → 0: the error is that of the first d principal components, and codes span them."""
-    shared = {"code_kernel": Linear(), "alpha": 1e-5, "code_alpha": 1e-5, "embedding": Identity(centered=True)}
+    shared = {"code_kernel": Linear(), "alpha": 1e-5, "code_alpha": 1e-5, "embedding": Identity()}
     centred = X - X.mean(axis=0)
     model = KernelAutoencoder(Linear(), d, **shared, **EXACT).fit(centred)
     pca = PCA(d).fit(X)

@@ -26,7 +26,7 @@ ATOL = 100 * rounding(N * T, max(ridge_condition(RBF(0.5)(X), ALPHA, L) for _, L
 
 
 def curves(kind, **options):
-    return Functional(RBF(0.5), alpha=ALPHA, grid=t, centered=False, **KINDS[kind][0], **options)
+    return Functional(RBF(0.5), alpha=ALPHA, grid=t, intercept=False, **KINDS[kind][0], **options)
 
 
 def refit(kind, rows, new):
@@ -110,7 +110,7 @@ def test_what_curves_took_from_the_rows_is_said():
     model = curves("values")
     assert "at least the requested level" in Conformal(model).fit(X, Y).guarantee_
     for changed, name in (
-        ({"centered": True}, "Curves.mean_"),
+        ({"intercept": True}, "Curves.mean_"),
         ({"kernel": RBF()}, "RBF.gamma_"),
         ({"curve_kernel": None, "basis": Basis.principal(2)}, "Curves.functions_"),
     ):

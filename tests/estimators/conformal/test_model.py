@@ -16,7 +16,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import LeaveOneOut
 
 from iokr import IOKR, IOKRCV, CandidateSets, Conformal, OutputKernelForest, PairModel
-from iokr.embeddings import Eigen, Identity
+from iokr.embeddings import Eigen
 from iokr.estimators.conformal.scores import rank_needed, rows_needed
 from iokr.kernels import RBF, Centered, Delta, Linear, Precomputed, TensorPair
 from iokr.losses import Huber
@@ -89,7 +89,7 @@ def test_bands_hold_curves_whole():
 
 def test_intercepts_are_added_to_bands():
     y = Y[:, 0] + 1000.0
-    band = Conformal(ridge(embedding=Identity(centered=True)), method="jackknife").fit(X, y).band(NEW, 0.8)
+    band = Conformal(ridge(intercept=True), method="jackknife").fit(X, y).band(NEW, 0.8)
     assert_allclose(band.mean(), 1000.0, atol=3)
     assert band.shape == (30, 2)
 
@@ -132,7 +132,7 @@ def test_claims():
         (IOKR(Decomposable(RBF(), np.eye(2))), "RBF.gamma_"),
         (IOKR(Covariance(RBF(0.5))), "Covariance"),
         (IOKR(RBF(0.5), output_kernel=RBF()), "RBF.gamma_"),
-        (IOKR(RBF(0.5), embedding=Identity(centered=True)), "Identity.mean_"),
+        (IOKR(RBF(0.5), intercept=True), "Identity.mean_"),
     ],
 )
 def test_nothing_is_claimed_of_what_is_estimated_from_the_same_rows(model, name):

@@ -29,7 +29,7 @@ CLOSE = {"rtol": 1e-9, "atol": 1e-11}
 
 
 def model(**changes):
-    return Functional(K, **{"curve_kernel": L, "grid": POINTS, "alpha": ALPHA, "centered": False} | changes)
+    return Functional(K, **{"curve_kernel": L, "grid": POINTS, "alpha": ALPHA, "intercept": False} | changes)
 
 
 def trapezoid(points):
@@ -70,7 +70,7 @@ class TestIntegralKernel:
             )
 
     def test_at_the_nodes_is_the_values_there(self):
-        fitted = model(centered=True).fit(X, Y)
+        fitted = model(intercept=True).fit(X, Y)
         np.testing.assert_allclose(fitted.predict(X_NEW, at=POINTS), fitted.predict(X_NEW), **CLOSE)
 
     def test_weights_times_c_with_alpha_times_c_leave_h(self):
@@ -94,7 +94,7 @@ class TestIntegralKernel:
 
     def test_derivatives_match_differences(self):
         for kernel in (L, Periodic(8.0)):
-            fitted = model(curve_kernel=kernel, centered=True).fit(X, Y)
+            fitted = model(curve_kernel=kernel, intercept=True).fit(X, Y)
             inside = np.linspace(POINTS[0] + 0.05, POINTS[-1] - 0.05, 5)
             step = 1e-5
             for order in (1, 2):
@@ -107,7 +107,7 @@ class TestIntegralKernel:
     def test_weights_count_in_the_mean_and_in_principal_components(self, basis):
         """A weight of 2 is the curve twice, and of 0 no curve, whatever it is."""
         rows, weight = np.r_[np.arange(8), 3], np.r_[np.ones(8), 0.0] + (np.arange(N) == 3)
-        options = {"centered": True, "basis": basis, "curve_kernel": L if basis is None else None}
+        options = {"intercept": True, "basis": basis, "curve_kernel": L if basis is None else None}
         odd = np.where(np.arange(N)[:, None] == 8, 50.0, Y)
         weighted = model(**options).fit(X, odd, sample_weight=weight).predict(X_NEW)
         np.testing.assert_allclose(weighted, model(**options).fit(X[rows], Y[rows]).predict(X_NEW), **CLOSE)
@@ -222,7 +222,7 @@ class TestBasis:
 
     @pytest.mark.parametrize("basis", [Basis.fourier(4), Basis.bsplines(5), Basis.principal(3)], ids=repr)
     def test_named_bases_predict_anywhere_and_leave_out(self, basis):
-        fitted = model(basis=basis, curve_kernel=None, centered=True).fit(X, Y)
+        fitted = model(basis=basis, curve_kernel=None, intercept=True).fit(X, Y)
         np.testing.assert_allclose(fitted.predict(X_NEW, at=POINTS), fitted.predict(X_NEW), **CLOSE)
         held = fitted.loo_decision_function()
         assert held.shape == (N, T) and np.isfinite(fitted.predict(X_NEW, at=[0.5], derivative=1)).all()
@@ -269,7 +269,7 @@ class TestSelection:
 
     def test_bases_of_different_size_are_compared_on_the_curves(self):
         for d in (2, 4):
-            found = FunctionalCV(K, basis=Basis.fourier(d), alphas=(0.1,), grid=POINTS, centered=False).fit(X, Y)
+            found = FunctionalCV(K, basis=Basis.fourier(d), alphas=(0.1,), grid=POINTS, intercept=False).fit(X, Y)
             curves = model(basis=Basis.fourier(d), curve_kernel=None, alpha=0.1).fit(X, Y).loo_decision_function()
             np.testing.assert_allclose(found.loo_errors_, np.mean((Y - curves) ** 2 @ trapezoid(POINTS)), rtol=1e-8)
 
@@ -281,7 +281,7 @@ class TestSelection:
             "curve_kernel": L,
             "grid": POINTS,
             "alphas": (0.1, 1.0),
-            "centered": False,
+            "intercept": False,
             "curve_weight": curve_weight,
         }
         closed, folds = (FunctionalCV(K, cv=cv, **options).fit(X, GAPS, sample_weight=weight) for cv in (None, N))
@@ -406,7 +406,7 @@ def test_full_is_yes_or_no(full):
 
 
 def test_score_is_an_integrated_r2():
-    fitted = model(centered=True).fit(X, Y)
+    fitted = model(intercept=True).fit(X, Y)
     w = trapezoid(POINTS)
     expected = 1 - np.sum(w * (Y - fitted.predict(X)) ** 2) / np.sum(w * (Y - Y.mean(axis=0)) ** 2)
     np.testing.assert_allclose(fitted.score(X, Y), expected, rtol=1e-12)

@@ -8,7 +8,6 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from iokr import MultiTask, MultiTaskCV
-from iokr.embeddings import Identity
 from iokr.kernels import RBF, Linear
 from iokr.manifolds import Given
 from reference import Ridge, assert_close
@@ -128,7 +127,7 @@ def test_it_finds_that_tasks_are_opposite():
     X = rng.normal(size=(40, 3))
     signal = X @ rng.normal(size=(3, 1))
     Y = np.hstack([signal, -signal, signal]) + 0.3 * rng.normal(size=(40, 3))
-    A = MultiTask(Linear(), learn_tasks=True, alpha=10.0, embedding=Identity(centered=True)).fit(X, Y).A_
+    A = MultiTask(Linear(), learn_tasks=True, alpha=10.0, intercept=True).fit(X, Y).A_
     correlation = A / np.sqrt(np.outer(np.diag(A), np.diag(A)))
     assert correlation[0, 1] < -0.9 and correlation[0, 2] > 0.9
 

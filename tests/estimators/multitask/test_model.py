@@ -119,7 +119,7 @@ def test_operator_model_solves_the_system(mu, given, missing, weighted, manifold
 
 def test_without_coupling_it_is_iokr():
     X, Y, _, _ = sample()
-    for embedding in (None, Identity(centered=True)):
+    for embedding in (None, Identity()):
         expected = IOKR(RBF(GAMMA), alpha=0.3, embedding=embedding).fit(X, Y)
         alone = MultiTask(RBF(GAMMA), coupling=None, alpha=0.3, embedding=embedding).fit(X, Y)
         zero = MultiTask(RBF(GAMMA), task_weight=0.0, alpha=0.3, embedding=embedding).fit(X, Y)
@@ -139,7 +139,7 @@ def test_with_ridge_output_coupling_predicts_the_same_y(mu, manifold):
     """Model 1 and model 0 agree on y for the same (λ, μ), in the fit and in leave-one-out."""
     X, Y, X_u, _ = sample()
     extra = {} if manifold is None else {"X_unlabeled": X_u}
-    settings = {"alpha": 0.3, "manifold": manifold, "embedding": Identity(centered=True)}
+    settings = {"alpha": 0.3, "manifold": manifold, "embedding": Identity()}
     alone = MultiTask(RBF(GAMMA), coupling=None, **settings).fit(X, Y, **extra)
     coupled = MultiTask(RBF(GAMMA), coupling="output", task_weight=mu, **settings).fit(X, Y, **extra)
     assert_close(coupled.predict(X_u), alone.predict(X_u), 1e-10)
@@ -223,7 +223,7 @@ def test_selection_is_the_leave_one_out_error_of_every_pair(missing, weighted, m
     if missing:
         Y[1, 0] = Y[4, 2] = np.nan
     task_weights, alphas = (0.0, 0.6, 0.9), (0.05, 0.5)
-    settings = {"embedding": Identity(centered=True), "manifold": manifold}
+    settings = {"intercept": True, "manifold": manifold}
     extra = {"sample_weight": w} if manifold is None else {"sample_weight": w, "X_unlabeled": X_u}
     model = MultiTaskCV(RBF(GAMMA), task_weights=task_weights, alphas=alphas, **settings).fit(X, Y, **extra)
     models = [

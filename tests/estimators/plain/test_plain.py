@@ -38,7 +38,7 @@ WEIGHTS = "check_sample_weight_equivalence_on_dense_data", "check_sample_weight_
         IOKRClassifier(alpha=0.1, loss=Huber(), solver=IRLS(tol=1e-12)),
         IOKRRegressor(),
         IOKRRegressor(alpha=0.1),
-        IOKRRegressor(Linear(), alpha=0.1, centered=True),
+        IOKRRegressor(Linear(), alpha=0.1, intercept=True),
     ]
 )
 def test_scikit_learn_accepts(estimator, check):
@@ -190,7 +190,7 @@ def test_deviation_needs_the_square_loss():
 
 def test_centered_far_away_is_the_mean():
     X, y = waves()
-    assert_allclose(IOKRRegressor(RBF(0.5), centered=True).fit(X, y + 7).predict([[1e3]]), (y + 7).mean())
+    assert_allclose(IOKRRegressor(RBF(0.5), intercept=True).fit(X, y + 7).predict([[1e3]]), (y + 7).mean())
     assert_allclose(IOKRRegressor(RBF(0.5)).fit(X, y + 7).predict([[1e3]]), 0)
 
 
@@ -216,12 +216,12 @@ def test_stacking_voting_and_searching_of_labels():
 def test_stacking_voting_and_searching_of_numbers():
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     X, y = X[:120], y[:120]
-    ours = IOKRRegressor(centered=True)
+    ours = IOKRRegressor(intercept=True)
     vote = VotingRegressor([("iokr", ours), ("ridge", Ridge())]).fit(X, y)
     parts = [model.predict(X) for model in vote.estimators_]
     assert_allclose(vote.predict(X), np.mean(parts, axis=0))
     assert StackingRegressor([("iokr", ours), ("ridge", Ridge())], cv=3).fit(X, y).score(X, y) > 0.3
-    search = GridSearchCV(IOKRRegressor(centered=True), {"alpha": [0.01, 1.0, 100.0]}, cv=3).fit(X, y)
+    search = GridSearchCV(IOKRRegressor(intercept=True), {"alpha": [0.01, 1.0, 100.0]}, cv=3).fit(X, y)
     assert len(search.cv_results_["params"]) == 3
     assert cross_val_score(ours, X, y, cv=3).mean() > 0.2
     assert permutation_importance(ours.fit(X, y), X, y, n_repeats=2, random_state=0).importances_mean.shape == (10,)

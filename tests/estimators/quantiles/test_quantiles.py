@@ -65,22 +65,27 @@ def test_equals_an_interior_point(crossing, intercept):
     cp = pytest.importorskip("cvxpy")
     found = model(crossing=crossing, intercept=intercept, alpha=0.01).fit(X, Y)
     levels = found.levels_
-    c = 1.0 if intercept else 0.0
-    G = np.kron(RBF(10.0)(X) + c, levels.G)
+    G = np.kron(RBF(10.0)(X), levels.G)
     s, U = np.linalg.eigh(G)
     F = U[:, s > 1e-14 * s[-1]] * np.sqrt(s[s > 1e-14 * s[-1]])
     b = cp.Variable(F.shape[1])
     H = cp.reshape(F @ b, (30, G.shape[0] // 30), order="C")
-    e = np.repeat((Y - found.center_)[:, None], 3, axis=1) - H[:, :3]
+    constants = cp.Variable((1, 3)) if intercept else np.zeros((1, 3))
+    shapes = levels.shapes() * levels.r  # values of the three levels, then slopes between them
+    H = H + np.ones((30, 1)) @ (constants @ shapes[:, : H.shape[1]])
+    e = np.repeat(Y[:, None], 3, axis=1) - H[:, :3]
     theta = np.tile(LEVELS, (30, 1))
     cost = cp.sum(cp.maximum(cp.multiply(theta, e), cp.multiply(theta - 1, e))) / 3
     if crossing:
         cost += crossing * cp.sum(cp.pos(-H[:, 3:]))
     least = cp.Problem(cp.Minimize(cost + 0.005 * cp.sum_squares(b))).solve(solver=cp.CLARABEL)
     C = found.solution_.C / levels.r
-    values = (RBF(10.0)(X) + c) @ C @ levels.G
-    e = (Y - found.center_)[:, None] - values[:, :3]
-    ours = np.maximum(np.array(LEVELS) * e, (np.array(LEVELS) - 1) * e).sum() / 3 + 0.005 * np.sum(C * values)
+    values = RBF(10.0)(X) @ C @ levels.G
+    norm = np.sum(C * values)
+    if intercept:
+        values = values + found.solution_.intercept * levels.r
+    e = Y[:, None] - values[:, :3]
+    ours = np.maximum(np.array(LEVELS) * e, (np.array(LEVELS) - 1) * e).sum() / 3 + 0.005 * norm
     if crossing:
         ours += crossing * np.maximum(-values[:, 3:], 0).sum()
     assert abs(ours - least) <= 1e-6 * abs(least)
@@ -137,9 +142,12 @@ def test_a_penalty_makes_crossings_smaller():
     assert violation(1.0) <= violation(0.0) / 3
 
 
-def test_a_large_alpha_gives_the_median_or_zero():
+def test_a_large_alpha_gives_the_quantiles_of_all_rows_or_zero():
     np.testing.assert_allclose(model(alpha=1e9).fit(X, Y).predict(NEW), 0.0, atol=1e-6)
-    np.testing.assert_allclose(model(alpha=1e9, intercept=True).fit(X, Y).predict(NEW), np.median(Y), atol=1e-6)
+    flat = model(alpha=1e9, intercept=True).fit(X, Y).predict(NEW)
+    np.testing.assert_allclose(flat, flat[:1].repeat(50, axis=0), atol=1e-6)
+    for j, level in enumerate(LEVELS):  # the quantiles of all rows
+        assert np.mean(flat[0, j] - 1e-6 > Y) <= level <= np.mean(flat[0, j] + 1e-6 >= Y)
 
 
 def test_a_weight_of_two_is_the_row_twice():

@@ -8,7 +8,6 @@ import pytest
 
 import reference
 from iokr import IOKR, IOKRCV
-from iokr.embeddings import Identity
 from iokr.kernels import RBF, Linear, Polynomial, Precomputed
 from iokr.manifolds import Given, Heat, IteratedLaplacian, Laplacian
 from iokr.operator_kernels import Decomposable
@@ -244,7 +243,7 @@ def test_default_path_has_nineteen_alphas_from_1e_minus_6_to_1e3():
 def test_bandwidth_and_centring_are_held_fixed():
     s = regression(16, n=8)
     gamma, mean = reference.median_bandwidth(s.X), s.Y.mean(axis=0)
-    path = IOKRCV(RBF(), alphas=ALPHAS, embedding=Identity(centered=True)).fit(s.X, s.Y)
+    path = IOKRCV(RBF(), alphas=ALPHAS, intercept=True).fit(s.X, s.Y)
     expected = errors(Ridge(reference.gram(reference.rbf(gamma), s.X), s.Y - mean))[0]
     assert_close(path.loo_errors_, expected, 1e-9)
 

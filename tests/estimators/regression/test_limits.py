@@ -8,7 +8,7 @@ import pytest
 import reference
 from iokr import IOKR, IOKRCV, CandidateSets, Neighbors
 from iokr.embeddings import Eigen as EigenEmbedding
-from iokr.embeddings import Identity, Implicit
+from iokr.embeddings import Implicit
 from iokr.kernels import RBF, Delta, Linear, Precomputed
 from iokr.manifolds import Given, Laplacian
 from iokr.operator_kernels import Decomposable
@@ -205,7 +205,7 @@ def test_extreme_strengths(mu):
 
 def test_constant_targets_with_an_intercept():
     s = regression(74)
-    model = IOKR(RBF(GAMMA), embedding=Identity(centered=True), alpha=0.1).fit(s.X, np.full((11, 2), 7.0))
+    model = IOKR(RBF(GAMMA), intercept=True, alpha=0.1).fit(s.X, np.full((11, 2), 7.0))
     assert_close(model.predict(s.X_new), np.full((5, 2), 7.0), 1e-15)
 
 

@@ -91,11 +91,10 @@ def test_binary_labels_as_plus_and_minus_one():
 
 def test_intercepts_of_outputs_that_are_far_from_zero():
     rng = np.random.default_rng(3)
-    from iokr.embeddings import Identity
 
     X = rng.normal(size=(20, 2))
     Y = 1e3 + X @ rng.normal(size=(2, 2))
-    model = IOKR(Linear(), embedding=Identity(centered=True), loss=Huber(1.0), alpha=1e-3).fit(X, Y)
+    model = IOKR(Linear(), intercept=True, loss=Huber(1.0), alpha=1e-3).fit(X, Y)
     assert np.abs(model.predict(X) - Y).max() < 0.5
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from iokr import IOKR, IOKRCV
-from iokr.embeddings import Identity
 from iokr.kernels import RBF
 from iokr.manifolds import Laplacian
 from iokr.operator_kernels import Decomposable
@@ -80,7 +79,7 @@ def test_models(library, name, how):
 def test_holes_and_intercept(library, name, kernel):
     s, holes = case(name, seed=4), case(name, holes="entries", seed=4)
     compare(library, IOKR(kernel, loss=s.loss, alpha=0.1, solver=TIGHT), s, Y=holes.Y)
-    centred = IOKR(kernel, embedding=Identity(centered=True), loss=s.loss, alpha=0.1, solver=TIGHT)
+    centred = IOKR(kernel, intercept=True, loss=s.loss, alpha=0.1, solver=TIGHT)
     compare(library, centred, s)
 
 

@@ -357,10 +357,9 @@ def test_all_inputs_equal(name):
 
 @each_norm
 def test_constant_targets_with_an_intercept(name):
-    from iokr.embeddings import Identity
 
     s = case(name)
-    model = IOKR(RBF(GAMMA), embedding=Identity(centered=True), loss=s.loss).fit(s.X, np.full((14, 2), 7.0))
+    model = IOKR(RBF(GAMMA), intercept=True, loss=s.loss).fit(s.X, np.full((14, 2), 7.0))
     assert_close(model.predict(s.X_new), np.full((5, 2), 7.0), 1e-15)
     assert model.solution_.gap == 0.0
 

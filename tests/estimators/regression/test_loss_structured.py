@@ -254,7 +254,7 @@ def test_threshold_decoder():
     X = rng.normal(size=(30, 2))
     Y = (X @ rng.normal(size=(2, 4)) > 0).astype(float)
     for loss in (Huber(0.3), EpsilonSquare(0.1), EpsilonInsensitive(0.1)):
-        model = IOKR(RBF(GAMMA), embedding=Identity(centered=True), loss=loss, alpha=0.1, decoder=Threshold()).fit(X, Y)
+        model = IOKR(RBF(GAMMA), intercept=True, loss=loss, alpha=0.1, decoder=Threshold()).fit(X, Y)
         predicted = model.predict(X)
         assert set(np.unique(predicted)) <= {0.0, 1.0}
         assert np.mean(predicted == Y) > 0.85

@@ -278,11 +278,10 @@ def test_explicit_vector_outputs_rank_too():
 
 
 def test_centred_vector_outputs_rank_by_the_distance_of_predictions():
-    from iokr.embeddings import Identity
 
     s = regression(52, d=3)
     candidates = s.rng.normal(size=(8, 3))
-    model = IOKR(RBF(GAMMA), embedding=Identity(centered=True), alpha=0.1).fit(s.X, s.Y)
+    model = IOKR(RBF(GAMMA), intercept=True, alpha=0.1).fit(s.X, s.Y)
     assert_close(model.distances(s.X_new, candidates), reference.distances(model.predict(s.X_new), candidates), 1e-10)
 
 

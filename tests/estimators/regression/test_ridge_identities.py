@@ -9,7 +9,6 @@ from sklearn.kernel_ridge import KernelRidge
 
 import reference
 from iokr import IOKR
-from iokr.embeddings import Identity
 from iokr.kernels import RBF, Cosine, Laplacian, Linear, Polynomial, Precomputed
 from iokr.operator_kernels import Decomposable
 from iokr.solvers import Cholesky, Eigen
@@ -172,11 +171,11 @@ def test_centred_outputs_are_an_intercept():
     s = regression(14)
     Y = s.Y + np.array([100.0, -7.0, 3.0])
     mean = Y.mean(axis=0)
-    model = IOKR(RBF(GAMMA), embedding=Identity(centered=True), alpha=0.1).fit(s.X, Y)
+    model = IOKR(RBF(GAMMA), intercept=True, alpha=0.1).fit(s.X, Y)
     expected = Ridge(s.K, Y - mean, 0.1).values(s.K_new)
     assert_close(model.decision_function(s.X_new), expected, 1e-9)
     assert_close(model.predict(s.X_new), expected + mean, 1e-12)
-    shifted = IOKR(RBF(GAMMA), embedding=Identity(centered=True), alpha=0.1).fit(s.X, Y + 5.0)
+    shifted = IOKR(RBF(GAMMA), intercept=True, alpha=0.1).fit(s.X, Y + 5.0)
     assert_close(shifted.predict(s.X_new), model.predict(s.X_new) + 5.0, 1e-12)
 
 
@@ -185,7 +184,7 @@ def test_the_mean_of_centred_outputs_is_weighted():
     w = s.rng.uniform(0, 2, size=len(s.X))
     w[3] = 0.0
     mean = (w @ s.Y) / w.sum()
-    model = IOKR(RBF(GAMMA), embedding=Identity(centered=True), alpha=0.1).fit(s.X, s.Y, sample_weight=w)
+    model = IOKR(RBF(GAMMA), intercept=True, alpha=0.1).fit(s.X, s.Y, sample_weight=w)
     expected = Ridge(s.K, s.Y - mean, 0.1, weight=w).values(s.K_new) + mean
     assert_close(model.predict(s.X_new), expected, 1e-11)
 
@@ -219,7 +218,7 @@ def test_score_is_r2_in_the_output_space():
     assert_close(model.score(s.X_new, targets), reference.r2_score(H, targets), 1e-12)
     assert_close(model.score(s.X_new, targets, sample_weight=w), reference.r2_score(H, targets, w), 1e-12)
     assert_close(model.score(s.X_new, targets), r2_score(targets, H, multioutput="variance_weighted"), 1e-12)
-    centred = IOKR(RBF(GAMMA), embedding=Identity(centered=True), alpha=0.1).fit(s.X, s.Y)
+    centred = IOKR(RBF(GAMMA), intercept=True, alpha=0.1).fit(s.X, s.Y)
     predicted = centred.predict(s.X_new)
     assert_close(centred.score(s.X_new, targets), r2_score(targets, predicted, multioutput="variance_weighted"), 1e-12)
 

@@ -5,7 +5,7 @@ import pytest
 
 import reference
 from iokr import IOKR, IOKRCV
-from iokr.embeddings import Eigen, Identity, Implicit
+from iokr.embeddings import Eigen, Implicit
 from iokr.kernels import RBF, Linear, Polynomial, Precomputed
 from iokr.manifolds import Given, Laplacian
 from iokr.operator_kernels import Decomposable
@@ -59,7 +59,7 @@ def test_whole_weights_are_repeated_rows(holes, kind, kernel):
 def test_whole_weights_are_repeated_rows_for_centred_outputs():
     s = regression(4, n=10)
     counts = np.array([1, 2, 0, 3, 1, 0, 2, 1, 1, 4])
-    model = IOKR(RBF(GAMMA), embedding=Identity(centered=True), alpha=0.1)
+    model = IOKR(RBF(GAMMA), intercept=True, alpha=0.1)
     weighted = model.fit(s.X, s.Y, sample_weight=counts).predict(s.X_new)
     repeated = model.fit(np.repeat(s.X, counts, axis=0), np.repeat(s.Y, counts, axis=0)).predict(s.X_new)
     assert_close(weighted, repeated, 1e-10)
@@ -107,12 +107,12 @@ def test_weight_zero_is_unlabelled_when_there_is_a_manifold():
 
 
 @pytest.mark.parametrize("semi", [False, True], ids=["supervised", "semi-supervised"])
-@pytest.mark.parametrize("centered", [False, True], ids=["plain", "centred"])
-def test_columns_without_an_operator_are_separate_fits(semi, centered):
+@pytest.mark.parametrize("intercept", [False, True], ids=["plain", "intercept"])
+def test_columns_without_an_operator_are_separate_fits(semi, intercept):
     s = regression(9, n=9, u=4 if semi else 0)
     Y = missing("entries", s.Y)
     manifold, U = (Given(0.3, reference.graph_laplacian(s.K)), s.U) if semi else (None, None)
-    model = IOKR(RBF(GAMMA), embedding=Identity(centered=centered), alpha=0.1, manifold=manifold)
+    model = IOKR(RBF(GAMMA), intercept=intercept, alpha=0.1, manifold=manifold)
     together = model.fit(s.X, Y, X_unlabeled=U).predict(s.X_new)
     for j in range(3):
         seen = ~np.isnan(Y[:, j])
@@ -120,7 +120,7 @@ def test_columns_without_an_operator_are_separate_fits(semi, centered):
         if semi:
             order = np.concatenate([np.flatnonzero(seen), np.flatnonzero(~seen), np.arange(9, 13)])
             manifold = Given(0.3, reference.graph_laplacian(s.K)[np.ix_(order, order)])
-        alone = IOKR(RBF(GAMMA), embedding=Identity(centered=centered), alpha=0.1, manifold=manifold)
+        alone = IOKR(RBF(GAMMA), intercept=intercept, alpha=0.1, manifold=manifold)
         alone.fit(s.X[seen], Y[seen][:, [j]], X_unlabeled=others if semi else None)
         assert_close(together[:, [j]], alone.predict(s.X_new), 1e-11)
 

@@ -180,9 +180,9 @@ def test_tasks_and_curves_take_groups():
     chosen = MultiTaskCV(RBF(GAMMA), alphas=(0.1, 1.0), task_weights=(0.0, 0.5)).fit(s.X, s.Y, groups=names)
     assert chosen.loo_errors_.min() == pytest.approx(chosen.loo_error(groups=names), rel=1e-9)
     MultiTaskCV(RBF(GAMMA), alphas=(0.1, 1.0), learn_tasks=True).fit(s.X, s.Y, groups=names)
-    curves = Functional(RBF(GAMMA), alpha=0.1, centered=False).fit(s.X, s.Y)
+    curves = Functional(RBF(GAMMA), alpha=0.1, intercept=False).fit(s.X, s.Y)
     kept = GROUPS != 0
-    part = Functional(RBF(GAMMA), alpha=0.1, centered=False).fit(s.X[kept], s.Y[kept])
+    part = Functional(RBF(GAMMA), alpha=0.1, intercept=False).fit(s.X[kept], s.Y[kept])
     assert_close(curves.loo_decision_function(groups=names)[~kept], part.predict(s.X[~kept]), 1e-9)
     grouped = FunctionalCV(RBF(GAMMA), alphas=(0.1, 1.0)).fit(s.X, s.Y, groups=names).loo_errors_
     assert np.abs(grouped - FunctionalCV(RBF(GAMMA), alphas=(0.1, 1.0)).fit(s.X, s.Y).loo_errors_).max() > 1e-3

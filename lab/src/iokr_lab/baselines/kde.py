@@ -23,8 +23,9 @@ __all__ = ["KDE"]
 class KDE(Component):
     """h(x) = Zᵀ(K + αI)⁻¹k_x with kernel PCA coordinates Z of the outputs; ŷ = argmin_y ‖h(x) − z(y)‖².
 
-    Kernel dependency estimation of Weston et al. (2003). Without truncation it is `IOKR` on centred output features;
-    truncation projects h on the leading components. (The KDE of Cortes et al. 2005 is `IOKR` itself.)
+    Kernel dependency estimation of Weston et al. (2003). Without truncation it is `IOKR` without an intercept on
+    centred output features; truncation projects h on the leading components. (The KDE of Cortes et al. 2005 is `IOKR`
+    without an intercept.)
 
     Parameters
     ----------
@@ -85,6 +86,7 @@ class KDE(Component):
             embedding=KernelPCA(self.n_components),
             alpha=self.alpha,
             decoder=Candidates() if self.decoder is None else self.decoder,
+            intercept=False,
         )
 
     @property

@@ -28,7 +28,7 @@ def _model(n: int, p: int, seed: int) -> tuple[Any, dict[str, np.ndarray], Tempo
     rng = np.random.default_rng(seed)
     X = rng.random((n, p))
     Y = rng.random((n, 8))
-    model = IOKR(Linear()).fit(X, Y)
+    model = IOKR(Linear(), intercept=False).fit(X, Y)
     return model, {"X": model.inputs_.points, "C": model.solution_.C}, TemporaryDirectory(prefix="iokr-bench-")
 
 

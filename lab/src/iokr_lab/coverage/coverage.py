@@ -79,7 +79,7 @@ def load(plan: Plan) -> dict[str, Setting]:
     return {
         "yeast labels": Setting(
             "14 labels of genes from 103 features, RBF(1), α = 1",
-            IOKR(RBF(1.0)),
+            IOKR(RBF(1.0), intercept=False),
             300,
             300,
             np.asarray(yeast.X),
@@ -87,7 +87,7 @@ def load(plan: Plan) -> dict[str, Setting]:
         ),
         "growth curves": Setting(
             "20 heights after the age of 8, minus 150 cm, from earlier heights and the sex, RBF(0.001), α = 0.1",
-            IOKR(RBF(1e-3), alpha=0.1),
+            IOKR(RBF(1e-3), alpha=0.1, intercept=False),
             60,
             33,
             np.hstack([heights, sex]),
@@ -103,7 +103,7 @@ def load(plan: Plan) -> dict[str, Setting]:
         ),
         SCALAR: Setting(
             "sin(2x) with noise of deviation 0.1 + 0.3 |x|, a new sample in each draw, RBF(1), α = 0.3",
-            IOKR(RBF(1.0), alpha=0.3),
+            IOKR(RBF(1.0), alpha=0.3, intercept=False),
             100,
             200,
         ),
@@ -211,6 +211,7 @@ def page(results: Results, plan: Plan, data: dict[str, Setting]) -> Report:
             "Radii are those of balls around h(x) in the space of ψ, averaged over test rows and draws; for full "
             "conformal and the jackknife+, of a ball that contains the set; for quantile boosting, half the width of "
             "the interval.",
+            "Models have no intercept.",
             "Coverage is proved for full and split conformal, and is at least 1 − 2a for the jackknife+ at level 1 − "
             "a. The jackknife and quantile boosting have no guarantee.",
         ),

@@ -1,7 +1,7 @@
 """K12 Table 2: the protocol and the four methods, as published and with all parameters chosen on the training part.
 
 The identity operator is the KDE of Cortes et al. (2005): h(x) = Σᵢ βᵢ(x) ψ(yᵢ) with β(x) = (K + λI)⁻¹ k_x, then the
-training output whose features are closest to h(x).
+training output whose features are closest to h(x). Models of features have no intercept, those of pixels have one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from iokr.apps.report import Spread
 from iokr.decoders.candidates import Candidates
 from iokr.embeddings.base import Embedding
 from iokr.embeddings.eigen import KernelPCA
-from iokr.embeddings.identity import Identity
 from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR
 from iokr.kernels.base import Kernel
@@ -109,7 +108,8 @@ def published_model(row: PublishedRow, operator: Callable[[Kernel], Any] = lambd
     """
     kernel = operator(gaussian(row.sigma_k))
     output_kernel = gaussian(row.sigma_l)
-    return IOKR(kernel, output_kernel=output_kernel, alpha=row.lam, decoder=Candidates(by="score"))
+    decoder = Candidates(by="score")
+    return IOKR(kernel, output_kernel=output_kernel, alpha=row.lam, decoder=decoder, intercept=False)
 
 
 def own_model(row: PublishedRow) -> IOKR:
@@ -205,7 +205,7 @@ def _sigma(kernel: Any) -> float:
 
 def _pixels(split: TrainTest) -> Any:
     kernels = [gaussian(sigma) for sigma in SIGMAS_K]
-    return IOKRCV(kernels, embedding=Identity(centered=True)).fit(split.X, split.Y).predict(split.X_test)
+    return IOKRCV(kernels, intercept=True).fit(split.X, split.Y).predict(split.X_test)
 
 
 def _nearest(split: TrainTest) -> Any:

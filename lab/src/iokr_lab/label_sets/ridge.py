@@ -25,8 +25,8 @@ __all__ = ["FactoredRidge", "by_f1", "by_hamming", "by_labels", "by_seen_sets", 
 class FactoredRidge:
     """h(x) = Σ_i k(x, x_i) c_i, C = (K + αI)⁻¹ Ψ, for any outputs Ψ and any α, with leave-one-out.
 
-    Computes the same as `IOKR`, but stores the factorisation, so that many output kernels can be tried on one input
-    kernel, which is cloned and fitted.
+    Computes the same as `IOKR` without an intercept, but stores the factorisation, so that many output kernels can be
+    tried on one input kernel, which is cloned and fitted.
     """
 
     def __init__(self, kernel: Kernel, X: Any, solver: ClosedForm) -> None:

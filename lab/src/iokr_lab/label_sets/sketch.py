@@ -127,7 +127,7 @@ def _sklearn(case: Fit, part: TrainTest, seed: int) -> Fitted:
 def _falkon(case: Fit, part: TrainTest, seed: int) -> Fitted:
     """The iteration has no leave-one-out to choose alpha, so it uses the alpha chosen by a direct fit."""
     landmarks = Nystroem(RBF(1.0), case.rank, pivots="uniform", random_state=seed)
-    direct = IOKRCV(landmarks, alphas=ALPHAS, solver=LowRank()).fit(part.X, part.Y)
+    direct = IOKRCV(landmarks, alphas=ALPHAS, solver=LowRank(), intercept=False).fit(part.X, part.Y)
     P = part.X[direct.kernel_.pivots_]
     alpha = float(direct.alpha_)
     weights, seconds = timed(lambda: falkon(part.X, part.Y, P, 1.0, alpha))
@@ -140,7 +140,7 @@ def _iokr(case: Fit, part: TrainTest, seed: int) -> Fitted:
     if case.method != EXACT:
         kernel = KERNELS[case.method](kernel, case.rank, seed)
         solver = LowRank()
-    model, seconds = timed(lambda: IOKRCV(kernel, alphas=ALPHAS, solver=solver).fit(part.X, part.Y))
+    model, seconds = timed(lambda: IOKRCV(kernel, alphas=ALPHAS, solver=solver, intercept=False).fit(part.X, part.Y))
     return model.decision_function(part.X_test), seconds, float(model.alpha_)
 
 
@@ -213,7 +213,8 @@ def _figure(part: pd.DataFrame, name: str) -> Figure:
 
 _QUESTION = (
     "Which features replace a kernel matrix, and how many are needed? All methods use the same Gaussian kernel on "
-    "normalised rows; alpha is chosen by exact leave-one-out on the training part with the features held fixed."
+    "normalised rows and no intercept; alpha is chosen by exact leave-one-out on the training part with the features "
+    "held fixed."
 )
 _WHEN = (
     "The tables of rank and time to come near the exact fit show when a method is useful: if a small rank is enough "

@@ -1,6 +1,7 @@
 """Laforgue et al. 2020 on the yeast data: protocol and cases; `duality.py` makes the page.
 
-The paper's objective is (1/n) Σ ℓ(h(xᵢ) − yᵢ) + (Λ/2)‖h‖², so that `alpha` = nΛ; ε and κ are the paper's.
+The paper's objective is (1/n) Σ ℓ(h(xᵢ) − yᵢ) + (Λ/2)‖h‖², so that `alpha` = nΛ; ε and κ are the paper's. There is no
+intercept.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from iokr.losses.epsilon import EpsilonInsensitive, EpsilonSquare
 from iokr.losses.huber import Huber
 from iokr.losses.square import Square
 from iokr.solvers.auto import Auto
+from iokr.solvers.base import Solver
 from iokr_lab.data.archives import read_arrays
 from iokr_lab.data.multilabel import MultiLabel, load_multilabel
 from iokr_lab.splits import TrainTest
@@ -147,9 +149,14 @@ def held_out_error(predicted: Any, Y: Matrix) -> float:
     return float(((np.asarray(predicted) - Y) ** 2).sum(axis=1).mean())
 
 
+def model_of(loss: Loss, alpha: float, solver: Solver | None = None) -> IOKR:
+    """h(x) = Σ cᵢ k(xᵢ, x) of the paper."""
+    return IOKR(RBF(GAMMA), loss=loss, alpha=alpha, solver=solver, intercept=False)
+
+
 def _error(split: Split, loss: Loss, alpha: float) -> float:
     """The error on the test part of a model fitted to the training part."""
-    model = IOKR(RBF(GAMMA), loss=loss, alpha=alpha).fit(split.X, split.Y)
+    model = model_of(loss, alpha).fit(split.X, split.Y)
     return held_out_error(model.decision_function(split.X_test), split.Y_test)
 
 
@@ -168,7 +175,7 @@ def column(split: Split, family: Family, value: float) -> dict[str, Any]:
     fractions = []
     gaps = []
     for alpha in (split.n * LAMBDAS).tolist():
-        model = IOKR(RBF(GAMMA), loss=family.loss(value), alpha=alpha, solver=Auto(tol=TOL)).fit(split.X, split.Y)
+        model = model_of(family.loss(value), alpha, Auto(tol=TOL)).fit(split.X, split.Y)
         errors.append(held_out_error(model.decision_function(split.X_test), split.Y_test))
         fractions.append(fraction_of(family, model, value))
         gaps.append(model.solution_.gap)

@@ -106,8 +106,8 @@ class Choice:
 
 
 def model_of(loss: Loss, alpha: float) -> IOKR:
-    """The model of every method."""
-    return IOKR(RBF(), loss=loss, alpha=alpha)
+    """The model of every method, without an intercept: outputs have mean about 0."""
+    return IOKR(RBF(), loss=loss, alpha=alpha, intercept=False)
 
 
 def choose(X: Matrix, Y: Matrix, losses: list[Loss]) -> dict[str, Choice]:

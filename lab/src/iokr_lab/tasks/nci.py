@@ -101,7 +101,8 @@ _CHOICE = (
     "Supervised models with the Tanimoto kernel. `alpha` and the task weight of the coupling are chosen by exact "
     "leave-one-out on the labelled molecules, from the same grid of alphas for every method; the unlabelled molecules "
     f"are used for evaluation only. “{ALONE}” uses one alpha for all tasks, “{OWN}” one per task. “{SIMILAR}” is the "
-    f"paper's model 2 with the similarity of labelled outputs, “{LEARNED}” learns the operator."
+    f"paper's model 2 with the similarity of labelled outputs, “{LEARNED}” learns the operator. “Centred” models have "
+    "an intercept for every task."
 )
 _PROTOCOL = (
     f"λ₁ = {protocol.LAMBDA1:g}, transductive, the graph of {protocol.NEIGHBORS} nearest neighbours of the Tanimoto "

@@ -15,7 +15,6 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 from iokr.chem.structures.graphs import molecule_graph
 from iokr.chem.structures.molecules import rdkit_version
 from iokr.datasets.home import DataNotFound
-from iokr.embeddings.identity import Identity
 from iokr.estimators.multitask.cv import MultiTaskCV
 from iokr.estimators.multitask.operators import TaskProblem, task_operator, task_similarity
 from iokr.kernels.algebra import TanimotoOf
@@ -187,7 +186,7 @@ class Sweep(Case):
 
 @dataclass(frozen=True)
 class Comparison(Case):
-    """Supervised models with λ and coupling chosen on the labelled molecules of one split."""
+    """Supervised models, with intercepts if `centred`; λ and coupling are chosen on the labelled molecules of a split."""
 
     outputs: str
     centred: bool
@@ -263,7 +262,7 @@ def sweep(modes: Modes, Y: Matrix, rows: Rows, others: Rows, centred_too: bool) 
 
 def candidates(centred: bool) -> dict[str, MultiTaskCV]:
     """The methods; each chooses its parameters by exact leave-one-out on the labelled molecules, same alphas."""
-    shared: dict[str, Any] = {"alphas": ALPHAS, "embedding": Identity(centered=centred)}
+    shared: dict[str, Any] = {"alphas": ALPHAS, "intercept": centred}
     return {
         ALONE: MultiTaskCV(Precomputed(), task_weights=(0.0,), **shared),
         SIMILAR: MultiTaskCV(Precomputed(), task_weights=COUPLINGS, **shared),
@@ -304,18 +303,21 @@ class GridPredictions:
 
     def __init__(self, K: Matrix, K_new: Matrix, Y: Matrix, centred: bool) -> None:
         index = np.arange(len(K))
-        self.mean = Y.mean(axis=0) if centred else np.zeros(Y.shape[1])
         self.K_new = K_new
-        self.Y = Y - self.mean
-        self.tasks = TaskProblem(Problem(Precomputed(K).fit(index).gram(index), self.Y, Square(), 1.0))
+        self.Y = Y
+        self.centred = centred
+        ones = np.ones((len(Y), 1)) if centred else None
+        self.tasks = TaskProblem(Problem(Precomputed(K).fit(index).gram(index), Y, Square(), 1.0, constants=ones))
 
     def at(self, task_weights: Sequence[float]) -> Iterator[Matrix]:
         """h for each task weight and alpha."""
-        M = task_similarity(self.Y)
+        M = task_similarity(self.Y, centred=self.centred)
         for A in (task_operator(M, mu_t) for mu_t in task_weights):
             path = self.tasks.path(A)
             for alpha in ALPHAS:
-                yield self.K_new @ path.coefficients(self.Y, alpha) @ A + self.mean
+                solution = path.solution(self.Y, alpha)
+                H = self.K_new @ solution.C @ A
+                yield H if solution.intercept is None else H + solution.intercept
 
     def own_alphas(self) -> Matrix:
         """Independent tasks, each with the alpha of its own smallest leave-one-out error."""

@@ -111,7 +111,8 @@ def input_kernel(cubic: str) -> Kernel:
 
 def predictions(split: WordSplit, kernel: Any, lam: float) -> list[Letters]:
     """The predicted letters of the test words: the largest of 26 coordinates at each position; −1 past position p."""
-    model = IOKR(kernel, output_kernel=Linear(), alpha=lam).fit(split.X, one_hot(split.Y, split.length))
+    model = IOKR(kernel, output_kernel=Linear(), alpha=lam, intercept=False)
+    model.fit(split.X, one_hot(split.Y, split.length))
     H = model.embedding_.vectors(model.decision_function(split.X_test))
     best = H.reshape(len(H), split.length, ALPHABET).argmax(axis=2)
     found = []

@@ -68,7 +68,7 @@ class ClosedScores(Scores):
     def _band_scores(self, outputs: Matrix) -> tuple[Matrix, Matrix]:
         """sup_t |y_t − ŷ_t|/σ_t of the training rows, each left out, and σ."""
         answers = self.answers
-        H = to_numpy(self.model.targets_.Psi) - self.left_out.residuals()
+        H = self.left_out.targets() - self.left_out.residuals()
         return largest(outputs - answers.from_coordinates(H, answers.like))
 
     def counts(self, X: Any, y: Any, candidates: Any = None) -> Matrix:
@@ -118,7 +118,7 @@ class ClosedScores(Scores):
         return self.left_out.at(X, variances=self.method == "full" or self.scaled)
 
     def _coordinates(self, S: Any) -> Matrix:
-        return to_numpy(self.model.embedding_.coordinates(S, self.model.solution_.C))
+        return self.left_out.coordinates(S, self.model.solution_.C)
 
     def _count(self, parts: list[Pairs]) -> Matrix:
         if self.method != "full":

@@ -75,8 +75,8 @@ def estimated(model: KernelRegression) -> list[str]:
     kernel = check_kernel(_first(model.kernel))
     fitted: Any = model.kernel_.scalar if embedding.functional else model.kernel_  # A of curves is that of their nodes
     found = [*estimated_parts(kernel, fitted), *estimated_parts(model.output_kernel, model.output_kernel_)]
-    if embedding.centered:
-        found.append(f"{type(embedding).__name__}.mean_")
+    if embedding.functional and np.any(embedding.mean_):
+        found.append("Curves.mean_")
     if embedding.functional and embedding.basis is not None and embedding.basis.learned:
         found.append("Curves.functions_")
     return found
@@ -112,6 +112,7 @@ def fixed_model(model: KernelRegression) -> IOKR:
         alpha=model._at[0],
         decoder=model.decoder,
         solver=model.solver,
+        intercept=model.inputs_.constants is not None,
     )
 
 

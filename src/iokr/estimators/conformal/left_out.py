@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg import block_diag
 
-from iokr._array import NotPositiveDefinite, asarray_like, eigh, inverse, to_numpy
+from iokr._array import FullPacked, NotPositiveDefinite, asarray_like, eigh, inverse, to_numpy
 from iokr._system.memory import check_memory
 from iokr.estimators.inputs import InputAdapter
 from iokr.estimators.regression.base import KernelRegression, fitted_problem
-from iokr.gram.operators import as_array
 
 __all__ = ["LeftOut", "Pairs", "Part"]
 
 Matrix = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Intercept:
+    """The last row of the inverse of [γK + λI, 1; 1ᵀ, 0], whose first block is then N: (weights, −known)."""
+
+    weights: Matrix  # (n,), those of the outputs in the intercept; they sum to one
+    value: Matrix  # (r,), the intercept
+    known: float
+
+    def _stored(self) -> dict[str, Any]:
+        return {"weights": self.weights, "value": self.value, "known": self.known}
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,9 +39,17 @@ class Part:
     N: Matrix  # (n, n), (γK + λI)⁻¹
     B: Matrix  # (n, r), N Ψ in the coordinates of the embedding
     sq_norms: Matrix  # (n,), ‖b_i‖²
+    intercept: Intercept | None = None
 
     def _stored(self) -> dict[str, Any]:
-        return {"gamma": self.gamma, "columns": self.columns, "N": self.N, "B": self.B, "sq_norms": self.sq_norms}
+        return {
+            "gamma": self.gamma,
+            "columns": self.columns,
+            "N": self.N,
+            "B": self.B,
+            "sq_norms": self.sq_norms,
+            "intercept": self.intercept,
+        }
 
     @property
     def own(self) -> Matrix:
@@ -41,7 +61,8 @@ class Part:
 class Pairs:
     """Pairs of an input x and an output y, in one part of the coordinates: arrays (pairs, n), or (1, n) for one x.
 
-    With e = ψ(y) − h(x) and v = γk(x, x) + λ − γk_xᵀa, a = γN k_x:
+    With e = ψ(y) − h(x) and v = γk(x, x) + λ − γk_xᵀa, a = γN k_x (a and v follow from the larger inverse with an
+    intercept):
 
         residual of point i after (x, y) joined          r_i(y) = (b_i − (a_i/v) e) / (N_ii + a_i²/v)
         residual of (x, y) by the model without point i  ψ(y) − h₋ᵢ(x) = e + (a_i/N_ii) b_i
@@ -87,27 +108,36 @@ class LeftOut:
         self.q = int(problem.Psi.shape[1])
         self._implicit = model.embedding_.is_identity
         groups = operator.groups(self.q)
+        self.E = None if operator.E is None else to_numpy(operator.E)
+        if model.embedding_.has_residual:  # one more coordinate, in which h is 0
+            groups = [*groups, (0.0, np.array([self.q]))]
+            self.E = block_diag(np.eye(self.q) if self.E is None else self.E, 1.0)
+            self.q += 1
         check_memory(
             8.0 * self.n**2 * (2 + len(groups)),
             f"Conformal sets from {self.n} points",
             'To reduce memory: fewer rows, or `method="split"`.',
         )
-        self.E = None if operator.E is None else to_numpy(operator.E)
         K = to_numpy(problem.gram.K.dense())
         self.parts: list[Part] = []
         if self._implicit:
             self._K_Y = to_numpy(model.embedding_.gram.dense())
         else:
-            Psi = to_numpy(operator.rotate(as_array(problem.Psi)))
+            Psi = self.targets()
+            Psi = Psi if self.E is None else Psi @ self.E
         for gamma, columns in groups:
-            N = _inverse(gamma * K, self.alpha)
+            centred = problem.constants is not None and columns[0] < problem.Psi.shape[1]
+            N, intercept = _inverse(gamma * K, self.alpha, centred=centred)
             if self._implicit:  # outputs known through K_Y: Ψ = I, and ‖b_i‖² = (N K_Y N)_ii
                 B = N
                 sq_norms = np.einsum("ij,ji->i", N @ self._K_Y, N)
             else:
                 B = N @ Psi[:, columns]
                 sq_norms = np.einsum("ij,ij->i", B, B)
-            self.parts.append(Part(gamma, columns, N, B, sq_norms))
+            if intercept is not None:
+                value = intercept.weights if self._implicit else intercept.weights @ Psi[:, columns]
+                intercept = replace(intercept, value=value)
+            self.parts.append(Part(gamma, columns, N, B, sq_norms, intercept))
 
     def _stored(self) -> dict[str, Any]:
         return {
@@ -120,6 +150,18 @@ class LeftOut:
             "parts": self.parts,
             "K_Y": self._K_Y,
         }
+
+    def targets(self) -> Matrix:
+        """Ψ of the training outputs, (n, q)."""
+        model: Any = self.model
+        if model.embedding_.has_residual:
+            return to_numpy(model.embedding_.represent(model.curves_))
+        return to_numpy(model.targets_.Psi)
+
+    def coordinates(self, S: Any, like: Any) -> Matrix:
+        """ψ of represented outputs, (m, q)."""
+        embedding = self.model.embedding_
+        return to_numpy(S if embedding.has_residual else embedding.coordinates(S, like))
 
     def sq_residuals(self, *, scaled: bool) -> Matrix:
         """‖ψ_i − h₋ᵢ(x_i)‖² = ‖b_i‖²/N_ii², (n,); scaled by 1/v, which is N_ii."""
@@ -156,7 +198,7 @@ class LeftOut:
         if self._implicit:
             eye = asarray_like(np.eye(self.n), like)
             return to_numpy(embedding.inner(eye, S)).T, to_numpy(embedding.sq_norms(S))
-        return self.split(to_numpy(embedding.coordinates(S, like)))
+        return self.split(self.coordinates(S, like))
 
     def products(self, number: int, h: Matrix, rows: Any) -> tuple[Matrix, Matrix]:
         """⟨b_i, e⟩ (pairs, n) and ‖e‖² (pairs,) with e = ψ(y) − h(x) in part `number`."""
@@ -181,11 +223,19 @@ class NewInputs:
     def __init__(self, left_out: LeftOut, cross: Matrix, diagonal: Matrix) -> None:
         self.left_out = left_out
         self.m = len(cross)
-        self.a = [part.gamma * (cross @ part.N) for part in left_out.parts]  # (m, n) for each part
-        self.h = [part.gamma * (cross @ part.B) for part in left_out.parts]  # (m, r)
-        self.v = []  # (m,)
-        for part, a in zip(left_out.parts, self.a, strict=True):
+        self.a: list[Matrix] = []  # (m, n) for each part
+        self.h: list[Matrix] = []  # (m, r)
+        self.v: list[Matrix] = []  # (m,)
+        for part in left_out.parts:
+            a = part.gamma * (cross @ part.N)
+            h = part.gamma * (cross @ part.B)
             v = part.gamma * (diagonal - np.einsum("ij,ij->i", cross, a)) + left_out.alpha
+            if part.intercept is not None:
+                v = v - 2 * part.gamma * (cross @ part.intercept.weights) + part.intercept.known
+                a = a + part.intercept.weights
+                h = h + part.intercept.value
+            self.a.append(a)
+            self.h.append(h)
             self.v.append(np.maximum(v, left_out.alpha))  # v ≥ λ but for rounding
 
     def coordinates(self) -> Matrix:
@@ -225,7 +275,25 @@ class NewInputs:
         return pairs
 
 
-def _inverse(K: Matrix, alpha: float) -> Matrix:
+def _inverse(K: Matrix, alpha: float, *, centred: bool) -> tuple[Matrix, Intercept | None]:
+    """(K + αI)⁻¹; if `centred` the blocks of the inverse with an intercept.
+
+    (K + αI)N + 1wᵀ = I with 1ᵀN = 0, hence N = P(P K P + αI)⁻¹P and w = 1/n − N k̄, k̄ = K1/n.
+    """
+    n = len(K)
+    if not centred:
+        return _plain_inverse(K, alpha), None
+    U = np.full((n, 1), n**-0.5)
+    whole = FullPacked(np.array(K, order="C"))
+    trace = float(np.trace(K))
+    mean = whole.project(U, trace)[:, 0] / n**0.5  # k̄; U gets the trace as eigenvalue, for a better condition
+    N = _plain_inverse(whole.K, alpha)
+    N -= U @ (U.T @ N)
+    weights = 1 / n - N @ mean
+    return N, Intercept(weights, weights, float(mean @ weights) + alpha / n)
+
+
+def _plain_inverse(K: Matrix, alpha: float) -> Matrix:
     """(K + αI)⁻¹; by clipped eigenvalues where rounding makes it indefinite."""
     try:
         return np.asarray(inverse(np.ascontiguousarray(K), alpha)[0])

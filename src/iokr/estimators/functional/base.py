@@ -37,7 +37,6 @@ class FunctionalRegression(KernelRegression):
     grid: Any
     quadrature: Any
     curve_weight: str
-    centered: bool
 
     def _read(self, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any, kernel: Kernel) -> tuple[TrainingSet, Curves]:
         """The arguments of `fit`, checked, with the curves on one set of nodes, and an embedding of these."""
@@ -52,14 +51,19 @@ class FunctionalRegression(KernelRegression):
         frame = frame_of(y) if table.names is None else None  # a long table has no column for each point
         quadrature = quadrature_weights(self.quadrature, table.points)
         self.curve_names_ = table.names
-        embedding = Curves(table.points, self.basis, quadrature, self.curve_weight, self.centered)
+        given_intercept = check_choice(self.intercept, "intercept", (None, True, False))
+        embedding = Curves(table.points, self.basis, quadrature, self.curve_weight, given_intercept is not False)
         return replace(given, weight=weight, single=single_precision(X, y), frame=frame), embedding
 
     def _encode(self, given: TrainingSet, embedding: Curves) -> Data:
         outputs, targets = encode(
             given.y, given.weight, loss=self.loss, embedding=embedding, decoder=Identity(), frame=given.frame
         )
-        return Data(given, outputs, targets)
+        has_intercept = self._has_intercept(outputs)
+        shapes = None
+        if has_intercept and targets.mask is not None:
+            shapes = outputs.embedding.mean_shapes(targets.mask, targets.weight)  # type: ignore[attr-defined]
+        return Data(given, outputs, targets, has_intercept, shapes)
 
     def _keep_curves(self, data: Data, fit: Fit, operator: CurveOperator) -> None:
         """Keep what predictions anywhere need."""
@@ -113,18 +117,26 @@ class FunctionalRegression(KernelRegression):
         R = InputAdapter(self.kernel_, self.solution_.C).read(self, X)
         kernel: Any = self.kernel_.scalar
         Z = kernel.gram(R, self.inputs_.points) @ self.solution_.C  # k_xᵀC
-        mean = asarray_like(self.embedding_.mean_at(theta, derivative), Z)
-        return self._cast(matmul(Z, asarray_like(atoms, Z)) + mean[None, :])
+        constant = self.embedding_.mean_at(theta, derivative)
+        if self.solution_.intercept is not None:
+            b = self.solution_.intercept[None, :]
+            constant = constant + to_numpy(self.embedding_.at(b, theta, derivative, mean=False))[0]
+        return self._cast(matmul(Z, asarray_like(atoms, Z)) + asarray_like(constant, Z)[None, :])
 
     def loo_decision_function(self, groups: Any = None) -> Array:
         """The curve of each training row predicted without it, on the nodes, (n, T); closed form for the square loss.
 
-        Other losses are fitted again without each row, n times. What is learned from all curves (bandwidths, the mean,
-        principal components) is held fixed. With `groups`, a name per row, curves of one group are left out together.
+        Other losses are fitted again without each row, n times. What is learned from all curves (bandwidths, principal
+        components) is held fixed. With `groups`, a name per row, curves of one group are left out together.
         """
         check_is_fitted(self)
         H = left_out_values(self, groups) if self.loss_.quadratic else self._refitted(groups)
-        return self._cast(self.embedding_.vectors(H))
+        curves = self.embedding_.vectors(H)
+        if self.solution_.intercept is not None:
+            together = None if groups is None else check_groups(groups, int(H.shape[0]))
+            moved = self.embedding_.left_out_mean(self.curves_, self.targets_.weight, together)
+            curves = curves + asarray_like(moved, curves)
+        return self._cast(curves)
 
     def _refitted(self, groups: Any) -> Array:
         """h₋ᵢ(x_i) in coordinates, by fits in which the rows left out have weight zero."""
@@ -137,8 +149,10 @@ class FunctionalRegression(KernelRegression):
         for group in np.unique(together):
             own = np.flatnonzero(together == group)
             others = np.where(together == group, 0.0, weight)
-            C = solver.solve(replace(problem, weight=others), None).C
-            H[own] = to_numpy(take_rows(problem.gram @ C, own))
+            solution = solver.solve(replace(problem, weight=others), None)
+            H[own] = to_numpy(take_rows(problem.gram @ solution.C, own))
+            if solution.intercept is not None:
+                H[own] += to_numpy(solution.intercept)
         return asarray_like(H, problem.Psi)
 
     def variance(self, X: Any, full: bool = False) -> Array:

@@ -46,7 +46,7 @@ class FunctionalCV(FunctionalRegression):
     curve_kernel : as in `Functional`, or a list of such, default=None
     cv : int, splitter or None, default=None
         None is leave-one-out (square loss); an integer is K-fold.
-    basis, grid, quadrature, curve_weight, centered, loss, manifold, solver :
+    basis, grid, quadrature, curve_weight, loss, manifold, solver, intercept :
         As in `Functional`.
 
     Attributes
@@ -85,10 +85,10 @@ class FunctionalCV(FunctionalRegression):
     grid: Any = None
     quadrature: Any = "trapezoid"
     curve_weight: str = "equal"
-    centered: bool = True
     loss: Loss | None = None
     manifold: Manifold | None = None
     solver: Solver | None = None
+    intercept: bool | None = None
 
     cv_results_ = cv_results
 

@@ -45,10 +45,10 @@ class Functional(FunctionalRegression):
         w; "uniform" for periodic curves.
     curve_weight : {"equal", "points"}, default="equal"
         The weight of a curve that was observed at T_i of T nodes: T/T_i, or one.
-    centered : bool, default=True
-        Subtract the mean curve first.
     loss, alpha, manifold, solver :
         As in `IOKR`.
+    intercept : bool, default=None
+        Whether h has a curve b that does not depend on x and is not penalised; None is True.
 
     Attributes
     ----------
@@ -83,11 +83,11 @@ class Functional(FunctionalRegression):
     grid: Any = None
     quadrature: Any = "trapezoid"
     curve_weight: str = "equal"
-    centered: bool = True
     loss: Loss | None = None
     alpha: float = 1.0
     manifold: Manifold | None = None
     solver: Solver | None = None
+    intercept: bool | None = None
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None) -> Functional:

@@ -84,9 +84,8 @@ def _of_weights(weights: Any, embedding: Curves, Phi: np.ndarray) -> CurveOperat
 
 
 def _in_coordinates(A: np.ndarray, embedding: Curves) -> np.ndarray:
-    """A, exactly symmetric; zero for the residual of a basis, which h cannot change."""
-    A = (A + A.T) / 2
-    return np.pad(A, (0, 1)) if embedding.has_residual else A
+    """A, exactly symmetric."""
+    return np.asarray((A + A.T) / 2)
 
 
 def _weights(B: Any, d: int) -> np.ndarray:

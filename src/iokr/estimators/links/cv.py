@@ -146,7 +146,7 @@ class LinkPredictorCV(CallbackSupportMixin, LinkRegression):  # type: ignore[mis
         rule = AreaRule(self.scoring, self.rule, n_links, n_pairs - n_links)
         fitted = [fit_output_kernel(kernel, links.network) for kernel in grid.output_kernels]
         some = next((manifold for manifold in grid.manifolds if manifold is not None), None)
-        model = IOKR(grid.kernels[0], loss=self.loss, manifold=some, solver=self.solver)
+        model = IOKR(grid.kernels[0], loss=self.loss, manifold=some, solver=self.solver, intercept=False)
         X_unlabeled = None if some is None else links.X_unlabeled
         given = check_data(model, links.X_labeled, fitted[0][1], None, X_unlabeled, grid.kernels[0])
         targets = [self._encode(replace(given, y=asarray_like(V, given.y))) for _, V in fitted]

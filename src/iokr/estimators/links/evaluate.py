@@ -145,8 +145,8 @@ def on_node_folds(
                 R = inputs.kernel.represent(fold.X)
             Psi = [asarray_like(one.targets.Psi, problem.like) for one in targets]
             problem = replace(problem, manifold_weight=part.manifold_weights[0])
-            for t, j, k, C in solutions(problem, part, solver, Psi):
-                yield Part((i, group[t], m, j, k), fold.measure(inputs.values(R, C)), number)
+            for t, j, k, solution in solutions(problem, part, solver, Psi):
+                yield Part((i, group[t], m, j, k), fold.measure(inputs.values(R, solution)), number)
     if not n_folds:
         raise TooFewLinks("No fold has links to learn from and links to find; use fewer folds.")
     for i, m, group, part in grid.parts():

@@ -177,7 +177,8 @@ class LinkPredictor(LinkRegression):
         """
         kernel = check_kernel(self.kernel)
         data = self._prepare(X, adjacency, labeled, [kernel])
-        model = IOKR(kernel, loss=self.loss, alpha=self.alpha, manifold=self.manifold, solver=self.solver)
+        parts: dict[str, Any] = {"loss": self.loss, "manifold": self.manifold, "solver": self.solver}
+        model = IOKR(kernel, alpha=self.alpha, intercept=False, **parts)  # V are coordinates of an output kernel
         X_unlabeled = None if self.manifold is None else data.X_unlabeled
         output_kernel, V = fit_output_kernel(self.output_kernel, data.network)
         self._set_fit(data, output_kernel, model.fit(data.X_labeled, V, X_unlabeled=X_unlabeled))

@@ -103,6 +103,7 @@ class MultiTaskCV(TaskRegression):
     decoder: Decoder | None = None
     tol: float = 1e-6
     max_iter: int = 1000
+    intercept: bool | None = None
 
     _listable: ClassVar[tuple[str, ...]] = ("manifold",)
 
@@ -149,7 +150,10 @@ class MultiTaskCV(TaskRegression):
             evaluate = _learning(posed, grid.alphas, together, tol=self.tol, max_iter=self.max_iter)
         else:
             observed = data.targets.observed()
-            similarities = [task_similarity(observed, given.weight, self.tasks, width=width) for width in widths]
+            similarities = [
+                task_similarity(observed, given.weight, self.tasks, width=width, centred=data.intercept)
+                for width in widths
+            ]
             evaluate = _leave_one_out(posed, similarities, task_weights, grid.alphas, together)
         found = select(self, axes, evaluate, progress=report(progress, self))
         self.alpha_, self.task_weight_ = found.best["alpha"], found.best["task_weight"]

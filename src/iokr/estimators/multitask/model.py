@@ -37,7 +37,6 @@ from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
 from iokr.operator_kernels.decomposable import Decomposable
-from iokr.problem import Solution
 from iokr.solvers.base import Solver
 
 __all__ = ["MultiTask", "TaskRegression"]
@@ -84,7 +83,7 @@ class TaskRegression(KernelRegression):
         """Keep the model with the kernel k·A; `how` the operator was found goes into the solution."""
         Psi, task_weight = tasks.problem.Psi, tasks.problem.manifold_weight
         coupled = Decomposable.of_fitted(inputs.kernel, asarray_like(A, Psi))
-        solution = Solution(tasks.path(A).coefficients(Psi, alpha), **how)
+        solution = replace(tasks.path(A).solution(Psi, alpha), **how)
         self._set_fit(data, Fit(replace(inputs, kernel=coupled), tasks.solver, solution, alpha, task_weight))
         self.A_ = A
 
@@ -131,9 +130,9 @@ class MultiTask(TaskRegression):
     kernel : Kernel, default=None
         Scalar kernel on the inputs; None is `RBF()` with the median bandwidth.
     tasks : array of shape (q, q), default=None
-        M: symmetric, no negative entry. None takes M_pq = exp(−γ‖Y^p − Y^q‖²) from the training targets, with 1/γ the
-        median of these squared distances. ``coupling="output"`` also needs μM + (1−μ)I positive semi-definite, which
-        is checked.
+        M: symmetric, no negative entry. None takes M_pq = exp(−γ‖Y^p − Y^q‖²) from the training targets, of deviations
+        from the means with an intercept, with 1/γ the median of these squared distances. ``coupling="output"`` also
+        needs μM + (1−μ)I positive semi-definite, which is checked.
     coupling : {"operator", "output", None}, default="operator"
     task_weight : float, default=0.5
         0 ≤ μ < 1: larger couples more, 0 not at all. The differences of q tasks weigh about q times as much as one
@@ -143,9 +142,9 @@ class MultiTask(TaskRegression):
         thousandth of the mean eigenvalue of the first fit. Square loss, ``coupling="operator"``. This is not output
         kernel learning as Dinuzzo et al. (ICML 2011) pose it, with ‖A‖²_F in the penalty and alternating steps.
     embedding : Embedding, default=None
-        None is `Identity()`; `Identity(centered=True)` gives every task an intercept.
-    loss, alpha, manifold, decoder, solver :
-        As in `IOKR`.
+        None is `Identity()`.
+    loss, alpha, manifold, decoder, solver, intercept :
+        As in `IOKR`; every task has an intercept of its own.
     tol : float, default=1e-6
         With `learn_tasks`: stop when the objective is certified to be this close to its minimum, relative to h = 0.
     max_iter : int, default=1000
@@ -204,6 +203,7 @@ class MultiTask(TaskRegression):
     solver: Solver | None = None
     tol: float = 1e-6
     max_iter: int = 1000
+    intercept: bool | None = None
 
     limits: ClassVar[Limits] = {**TaskRegression.limits, "coupling": one_of("operator", "output", None)}
 
@@ -251,7 +251,8 @@ class MultiTask(TaskRegression):
         if self.coupling != "output":
             return parts
         base = Identity() if self.embedding is None else self.embedding
-        return {**parts, "embedding": TaskMetric(base, self.tasks, self.task_weight)}
+        centred = self.intercept is not False and (self.loss is None or self.loss.calibrated)
+        return {**parts, "embedding": TaskMetric(base, self.tasks, self.task_weight, centred)}
 
     def _operator(self, data: Data) -> tuple[np.ndarray | None, np.ndarray]:
         """M, when there is one, and A: the operator, or the metric of the outputs."""
@@ -262,5 +263,5 @@ class MultiTask(TaskRegression):
         observed = targets.observed()
         if self.coupling is None:
             return None, np.eye(int(observed.shape[1]))
-        M = task_similarity(observed, targets.weight, self.tasks)
+        M = task_similarity(observed, targets.weight, self.tasks, centred=data.intercept)
         return M, task_operator(M, check_task_weight(self.task_weight))

@@ -23,6 +23,7 @@ from iokr.problem import Problem
 from iokr.solvers.base import Path
 from iokr.solvers.closed_form.eigen import Eigen
 from iokr.solvers.closed_form.spectral import SpectralPath
+from iokr.solvers.constants import centred_targets
 
 __all__ = [
     "LearnedOperator",
@@ -45,15 +46,16 @@ Step = Callable[[np.ndarray, np.ndarray], tuple[float, np.ndarray]]
 
 
 def task_similarity(
-    Y: Array, weight: np.ndarray | None = None, given: Any = None, *, width: float | None = None
+    Y: Array, weight: np.ndarray | None = None, given: Any = None, *, width: float | None = None, centred: bool = False
 ) -> np.ndarray:
     """M_pq = exp(−γ‖Y^p − Y^q‖²), Y^p the targets of task p; 1/γ is the median of these squared distances (B16 6.2.2).
 
     Unless M is given: then it is checked against the columns of Y; or γ is, `width`.
 
     With missing targets (NaN) a distance is n times the mean over the rows that have both; tasks without a common row
-    have similarity 0. B16 takes γ from an information criterion that it does not define; the scale of w plays no role
-    here.
+    have similarity 0. If `centred`, for tasks with intercepts, the squared mean of the differences is taken from it, so
+    that a constant added to a task changes nothing. B16 takes γ from an information criterion that it does not define;
+    the scale of w plays no role here.
     """
     if given is not None:
         return check_tasks(given, int(Y.shape[1]))
@@ -68,6 +70,9 @@ def task_similarity(
     common = weights.T @ observed
     squares = (weights * Z**2).T @ observed
     distances = np.clip(squares + squares.T - 2 * (weights * Z).T @ Z, 0.0, None) / np.where(common > 0, common, 1.0)
+    if centred:
+        sums = (weights * Z).T @ observed
+        distances = np.clip(distances - ((sums - sums.T) / np.where(common > 0, common, 1.0)) ** 2, 0.0, None)
     distances[distances <= 1e-14 * max(distances.max(initial=0.0), 0.0)] = 0.0
     np.fill_diagonal(distances, 0.0)
     apart = distances[np.triu(distances) > 0]
@@ -141,13 +146,14 @@ class TaskMetric(EuclideanEmbedding):
     base: Embedding  # φ
     tasks: Any = None  # M (q, q); None takes it from the training targets
     task_weight: float = 0.5  # μ
+    centred: bool = False  # whether M is that of tasks with intercepts
 
     def fit_transform(self, Y: Any, kernel: Kernel | None = None, sample_weight: Any = None) -> Array:
         """Ψ (n, q)."""
         self.base_ = clone(self.base)
         Z = self.base_.fit_transform(Y, kernel, sample_weight)
         check_coordinates(self.base_)
-        self.tasks_ = task_similarity(Z, sample_weight, self.tasks)
+        self.tasks_ = task_similarity(Z, sample_weight, self.tasks, centred=self.centred)
         if np.isnan(to_numpy(Z)).any():
             raise ValueError(
                 '`y` contains NaN, but with `coupling="output"` ψ(y) = A^½ y mixes the targets of a row, so all of '
@@ -279,7 +285,7 @@ class TaskProblem:
     ) -> LearnedOperator:
         """The operator that minimises 𝓕 at `alpha`."""
         step = self._entries_step(alpha) if self._path is None else self._spectral_step(self._path, alpha)
-        squares, weight = to_numpy(row_sq_norms(self.problem.Psi)), self.problem.weight
+        squares, weight = to_numpy(row_sq_norms(centred_targets(self.problem))), self.problem.weight
         size = 0.5 * float(squares.sum() if weight is None else weight @ squares)  # missing entries are 0
         q = int(self.problem.Psi.shape[1])
         learned = learn_operator(step, q, alpha, size, tol=tol, max_iter=max_iter, start=start)
@@ -314,8 +320,9 @@ class TaskProblem:
 
         def step(gamma: np.ndarray, E: np.ndarray) -> tuple[float, np.ndarray]:
             problem = replace(self._under(_matrix(gamma, E)), alpha=alpha)
-            C: Array = self.solver.path(problem).coefficients(problem.Psi, alpha)
+            path = self.solver.path(problem)
+            C: Array = path.coefficients(problem.Psi, alpha)
             N = E.T @ to_numpy(C.T @ (problem.gram.K @ C)) @ E
-            return problem.objective(C), (N + N.T) / 2
+            return problem.objective(C, path.unpenalised(problem.Psi, C)), (N + N.T) / 2
 
         return step

@@ -9,7 +9,6 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array
-from iokr.embeddings.identity import Identity
 from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import copy_features
 from iokr.estimators.progress import CallbackSupportMixin, begin, end, inside
@@ -30,14 +29,13 @@ class PlainModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
     cv: Any
     loss: Loss | None
     solver: Solver | None
-    centered: bool = False  # of regressors: whether the mean of the outputs is subtracted
+    intercept: bool | None
 
     model_: IOKR | IOKRCV
 
     def _inner(self) -> IOKR | IOKRCV:
         """The model that is fitted."""
-        embedding = Identity(centered=True) if self.centered is True else None
-        shared: dict[str, Any] = {"loss": self.loss, "solver": self.solver, "embedding": embedding}
+        shared: dict[str, Any] = {"loss": self.loss, "solver": self.solver, "intercept": self.intercept}
         if self.alpha is None:
             return IOKRCV(self.kernel, alphas=self.alphas, cv=self.cv, **shared)
         return IOKR(self.kernel, alpha=self.alpha, **shared)

@@ -52,7 +52,7 @@ class IOKRClassifier(ClassifierMixin, PlainModel):  # type: ignore[misc]
         What is searched; 19 values from 1e-6 to 1e3 by default.
     cv : int, splitter or None, default=None
         How alpha is chosen: None is leave-one-out, for the square loss; K-fold for others.
-    loss, solver :
+    loss, solver, intercept :
         As in `IOKR`.
 
     Attributes
@@ -86,6 +86,7 @@ class IOKRClassifier(ClassifierMixin, PlainModel):  # type: ignore[misc]
     cv: Any = None
     loss: Loss | None = None
     solver: Solver | None = None
+    intercept: bool | None = None
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> IOKRClassifier:

@@ -44,11 +44,9 @@ class IOKRRegressor(RegressorMixin, PlainModel):  # type: ignore[misc]
         What is searched; 19 values from 1e-6 to 1e3 by default.
     cv : int, splitter or None, default=None
         How alpha is chosen: None is leave-one-out, for the square loss; K-fold for others.
-    centered : bool, default=False
-        Learn y minus its mean, which `predict` adds back: far from all inputs h(x) is the mean, and not 0 as with
+    loss, solver, intercept :
+        As in `IOKR`; with an intercept, the default, h(x) far from all inputs is a mean of y, and not 0 as with
         `KernelRidge`.
-    loss, solver :
-        As in `IOKR`.
 
     Attributes
     ----------
@@ -76,9 +74,9 @@ class IOKRRegressor(RegressorMixin, PlainModel):  # type: ignore[misc]
     alpha: float | None = None
     alphas: Sequence[float] = ALPHAS
     cv: Any = None
-    centered: bool = False
     loss: Loss | None = None
     solver: Solver | None = None
+    intercept: bool | None = None
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> IOKRRegressor:
@@ -92,7 +90,6 @@ class IOKRRegressor(RegressorMixin, PlainModel):  # type: ignore[misc]
         sample_weight : array of shape (n,), default=None
             A weight of 2 is the row twice.
         """
-        check_choice(self.centered, "centered", (True, False))
         self._fit_inner(X, y, sample_weight)
         return self
 

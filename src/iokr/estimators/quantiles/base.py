@@ -75,20 +75,20 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Training inputs as the fitted kernel represents them; the kernel is k plus a constant, that of the intercept."""
+    """Training inputs as the fitted kernel represents them; in files of format 1 the kernel is k plus a constant."""
 
     kernel: Kernel
     R: Any
-    constant: float
+    constant: float = 0.0
 
     def _stored(self) -> dict[str, Any]:
         return {"kernel": self.kernel, "R": self.R, "constant": self.constant}
 
     @classmethod
-    def of(cls, kernel: Kernel, X: Any, constant: float) -> Points:
+    def of(cls, kernel: Kernel, X: Any) -> Points:
         """With a clone of the kernel, fitted to X."""
         fitted = clone(kernel).fit(X)
-        return cls(fitted, fitted.represent(X), constant)
+        return cls(fitted, fitted.represent(X))
 
     def training_gram(self) -> ScalarGram:
         """K plus the constant; it keeps its factors, so that one of them serves many levels and alphas."""
@@ -109,12 +109,15 @@ class QuantileFit:
 
     points: Points
     levels: Levels
-    C: Array
-    center: float
+    solution: Solution
+    center: float = 0.0  # of files of format 1
 
     def evaluate(self, K: Array, theta: np.ndarray) -> np.ndarray:
-        """h(x)(θ) = k_xᵀC atoms(θ) + center, (m, L), from rows k_x."""
-        return np.asarray(to_numpy(matmul(K, self.C)) @ self.levels.atoms(theta) + self.center)
+        """h(x)(θ) = k_xᵀC atoms(θ) + b(θ), (m, L), from rows k_x."""
+        H = to_numpy(matmul(K, self.solution.C)) @ self.levels.atoms(theta) + self.center
+        if self.solution.intercept is not None:
+            H = H + self.levels.constants(to_numpy(self.solution.intercept), theta)
+        return np.asarray(H)
 
     def quantiles(self, X: Any, theta: np.ndarray) -> np.ndarray:
         """The same at inputs that were checked."""
@@ -126,14 +129,18 @@ def solve_levels(
     rows: Rows,
     levels: Levels,
     alpha: float,
-    center: float,
     solver: Solver,
     start: Solution | None = None,
+    *,
+    intercept: bool,
 ) -> Solution:
-    """C of min (1/m) Σ_ij ρ_θj(y_i − h(x_i)(θ_j)) + ν Σ_ib max(0, −∂_θh(x_i)(θ̃_b)) + (α/2)‖h‖²."""
-    Psi = asarray_like(levels.targets(rows.y - center), gram.diagonal())
+    """C, b of min (1/m) Σ_ij ρ_θj(y_i − h(x_i)(θ_j)) + ν Σ_ib max(0, −∂_θh(x_i)(θ̃_b)) + (α/2)‖h‖², b not penalised."""
+    Psi = asarray_like(levels.targets(rows.y), gram.diagonal())
     joint = SeparableGram(gram, levels.operator())
-    return solver.solve(Problem(joint, Psi, levels.loss(), alpha, weight=rows.weight), start)
+    problem = Problem(joint, Psi, levels.loss(), alpha, weight=rows.weight)
+    if intercept:
+        problem = replace(problem, constants=np.ones((len(rows.y), 1)), shapes=levels.shapes())
+    return solver.solve(problem, start)
 
 
 def _single_numbers(y: Any) -> np.ndarray:
@@ -145,12 +152,13 @@ def _single_numbers(y: Any) -> np.ndarray:
 
 
 class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
-    """h(x)(θ) = k_xᵀC [k_Θ(θ_j, θ) ; ∂₁k_Θ(θ̃_b, θ)]/r + median(y)."""
+    """h(x)(θ) = k_xᵀC [k_Θ(θ_j, θ) ; ∂₁k_Θ(θ̃_b, θ)]/r + b(θ)."""
 
     _folds: Mapping[str, list[tuple[QuantileFit, np.ndarray]]] = MappingProxyType({})  # fits, by the calibration
     levels: Any
     intercept: bool
     solver: Solver | None
+    center_: float = 0.0  # of files of format 1: the median that was subtracted
 
     _selects: ClassVar[bool] = False  # whether `fit` chooses parameters on the training rows
 
@@ -175,39 +183,23 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
         return Rows(X, values, weight, single)
 
     @property
-    def _constant(self) -> float:
-        """What the intercept adds to both kernels."""
+    def _level_constant(self) -> float:
+        """What is added to the kernel on levels."""
         return 1.0 if self.intercept else 0.0
-
-    def _center(self, rows: Rows) -> float:
-        """The weighted median of y with an intercept, else 0."""
-        if not self.intercept:
-            return 0.0
-        if not len(rows.y):
-            raise ValueError("`sample_weight` is zero for every row of a training part; fewer folds, or other weights.")
-        order = np.argsort(rows.y)
-        y = rows.y[order]
-        w = np.ones(len(order)) if rows.weight is None else rows.weight[order]
-        cumulated = np.cumsum(w)
-        half = cumulated[-1] / 2
-        low = y[np.searchsorted(cumulated, half)]
-        high = y[np.searchsorted(cumulated, half, "right")]
-        return float((low + high) / 2)
 
     def _iterative(self) -> Solver:
         return ADMM(_TOL) if self.solver is None else clone(self.solver)
 
     def _learn(self, rows: Rows, kernel: Kernel, levels: Levels, alpha: float) -> None:
         """h from all rows, and what predictions need of it."""
-        points = Points.of(kernel, rows.X, self._constant)
-        center = self._center(rows)
+        points = Points.of(kernel, rows.X)
         solver = self._iterative()
-        solution = solve_levels(points.training_gram(), rows, levels, alpha, center, solver)
+        solution = solve_levels(points.training_gram(), rows, levels, alpha, solver, intercept=self.intercept)
         self.kernel_ = points.kernel
         self.points_ = points
         self.levels_ = levels
         self.alpha_ = alpha
-        self.center_ = center
+        self.__dict__.pop("center_", None)
         self.solver_ = solver
         self.solution_ = replace(solution, state=None)
         self.rows_ = rows
@@ -223,7 +215,7 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
         """h(x)(θ) as it comes, (m, L)."""
         check_is_fitted(self)
         K = self.points_.cross(InputAdapter(self.kernel_, self.solution_.C).read(self, X))
-        return QuantileFit(self.points_, self.levels_, self.solution_.C, self.center_).evaluate(K, theta)
+        return QuantileFit(self.points_, self.levels_, self.solution_, self.center_).evaluate(K, theta)
 
     def predict(self, X: Any, levels: Any = None, sort: bool = True) -> Any:
         """Quantiles.
@@ -333,10 +325,17 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
 
     def _refit(self, rows: Rows) -> QuantileFit:
         """h with the same parameters, learned from some rows."""
-        points = Points.of(self.kernel_, rows.X, self.points_.constant)
-        center = self._center(rows)
-        solution = solve_levels(points.training_gram(), rows, self.levels_, self.alpha_, center, self._iterative())
-        return QuantileFit(points, self.levels_, solution.C, center)
+        if not len(rows.y):
+            raise ValueError("`sample_weight` is zero for every row of a training part; fewer folds, or other weights.")
+        points = replace(Points.of(self.kernel_, rows.X), constant=self.points_.constant)
+        levels, center = self.levels_, 0.0
+        if self.center_:  # a file of format 1
+            center = float(np.median(rows.y))
+            rows = replace(rows, y=rows.y - center)
+        has_intercept = self.solution_.intercept is not None
+        gram = points.training_gram()
+        solution = solve_levels(gram, rows, levels, self.alpha_, self._iterative(), intercept=has_intercept)
+        return QuantileFit(points, levels, solution, center)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -103,7 +103,7 @@ class QuantileCurvesCV(QuantileRegression):
         rows = self._read(X, y, sample_weight, kernels[0])
         theta = check_levels(self.levels)
         levels = {
-            (j, k): fit_levels(theta, level_kernels[j], crossings[k], self._constant)
+            (j, k): fit_levels(theta, level_kernels[j], crossings[k], self._level_constant)
             for j, k in product(range(len(level_kernels)), range(len(crossings)))
         }
         splits = check_folds(self.cv, n_objects(rows.X))
@@ -133,17 +133,23 @@ class QuantileCurvesCV(QuantileRegression):
         """Pinball losses of held-out rows, a path over alpha for all kernels and crossings."""
         descending = sorted(range(len(alphas)), key=lambda a: -alphas[a])
         for fold, (train, test) in enumerate(folds):
-            center = self._center(train)
+            if not len(train.y):
+                raise ValueError(
+                    "`sample_weight` is zero for every row of a training part; fewer folds, or other weights."
+                )
             solver = self._iterative()
             for i, kernel in enumerate(kernels):
-                points = Points.of(kernel, train.X, self._constant)
+                points = Points.of(kernel, train.X)
                 gram = points.training_gram()
                 K = points.cross(points.kernel.represent(test.X))
                 for (j, k), at_levels in levels.items():
                     errors = np.empty(len(alphas))
                     solution = None
                     for a in descending:  # each solution is the start of the next
-                        solution = solve_levels(gram, train, at_levels, alphas[a], center, solver, solution)
-                        Q = QuantileFit(points, at_levels, solution.C, center).evaluate(K, at_levels.theta)
+                        start = solution
+                        solution = solve_levels(
+                            gram, train, at_levels, alphas[a], solver, start, intercept=self.intercept
+                        )
+                        Q = QuantileFit(points, at_levels, solution).evaluate(K, at_levels.theta)
                         errors[a] = pinball(test.y, np.sort(Q, axis=1), at_levels.theta, test.weight)
                     yield Part((i, j, k), test.total * errors, fold, test.total)

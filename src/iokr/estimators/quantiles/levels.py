@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.interpolate import make_interp_spline
 from sklearn.base import clone
 
 from iokr._array import to_numpy
@@ -19,6 +21,7 @@ from iokr.losses.pinball import Boxes
 __all__ = ["Levels", "fit_levels"]
 
 WIDTH = 9.0  # c of the default kernel exp(−c(s − t)²)
+_NOT_SMOOTH = 1e-4  # ε of the interpolation of b, as a fraction of the diagonal of G
 _SAME = 1e-12  # levels closer than this are equal: (1 − 0.8)/2 is not 0.1
 
 
@@ -32,7 +35,7 @@ class Levels:
     theta: np.ndarray  # (m,) ascending
     anchors: np.ndarray  # (m̃,), empty without the penalty
     kernel: Kernel | None  # fitted; None for a matrix over the trained levels
-    constant: float  # added to the kernel: the intercept
+    constant: float  # added to the kernel with an intercept: a shift of all levels costs as little as of one
     G: np.ndarray  # (m + m̃, m + m̃)
     crossing: float  # ν
 
@@ -74,6 +77,40 @@ class Levels:
         if self.kernel is None:
             return np.asarray(self.G[:, self._trained(levels)] / self.r[:, None])
         return np.asarray(_rows(self.kernel, self.theta, self.anchors, levels, self.constant) / self.r[:, None])
+
+    def shapes(self) -> np.ndarray:
+        """What each b_j is in the coordinates of `targets`, (m, m + m̃): values at levels, and slopes at anchors."""
+        smooth, rest = self._interpolation
+        m = len(self.theta)
+        slopes = smooth @ self.G[:m, m:]
+        if len(self.anchors):
+            slopes = slopes + rest @ (np.diff(np.eye(m), axis=0) / np.diff(self.theta)[:, None]).T
+        return np.asarray(np.hstack([np.eye(m), slopes]) / self.r)
+
+    def constants(self, b: np.ndarray, levels: np.ndarray) -> np.ndarray:
+        """b(θ) from its coordinates: as smooth between the trained levels as k_Θ, and b_j at these."""
+        values = (b * self.r)[: len(self.theta)]
+        if self.kernel is None:
+            return np.asarray(values[self._trained(levels)])
+        smooth, rest = self._interpolation
+        rows = _rows(self.kernel, self.theta, np.empty(0), levels, self.constant)
+        return np.asarray((values @ smooth) @ rows + self._linear(values @ rest, levels))
+
+    @cached_property
+    def _interpolation(self) -> tuple[np.ndarray, np.ndarray]:
+        """(I − 11ᵀ/m)(G + εI)⁻¹ over the levels and I minus that times G: a smooth part of b, and what is left, linear.
+
+        The mean of b over the levels has no slope. Without ε values that are not smooth would swing between levels.
+        """
+        m = len(self.theta)
+        G = self.G[:m, :m]
+        smooth = (np.eye(m) - 1 / m) @ np.linalg.inv(G + _NOT_SMOOTH * np.diag(np.diag(G)))
+        return smooth, np.eye(m) - smooth @ G
+
+    def _linear(self, values: np.ndarray, levels: np.ndarray) -> np.ndarray:
+        if len(values) == 1:
+            return np.full(len(levels), values[0])
+        return np.asarray(make_interp_spline(self.theta, values, k=1)(levels))
 
     def _trained(self, levels: np.ndarray) -> np.ndarray:
         """The indices of trained levels."""

@@ -38,8 +38,9 @@ class QuantileCurves(QuantileRegression):
     crossing : float, default=0.05
         ν ≥ 0: larger penalises crossings more.
     intercept : bool, default=True
-        Add 1 to both kernels (not to a matrix over the levels), and subtract the median of y first; without it
-        extreme levels are shrunk towards 0.
+        Whether h(x)(θ) has b(θ), a number for each trained level and interpolated between them, which is not penalised;
+        without it extreme levels are shrunk towards 0. With it 1 is added to k_Θ (not to a matrix), so that a shift of
+        all levels at x costs as little as that of one.
     alpha : float, default=1.0
         λ > 0: larger shrinks h more.
     solver : Solver, default=None
@@ -94,7 +95,7 @@ class QuantileCurves(QuantileRegression):
         alpha = check_number(self.alpha, "alpha", minimum=0.0, strict=True)
         kernel = check_scalar(self.kernel, objects="X")
         rows = self._read(X, y, sample_weight, kernel).weighted()
-        levels = fit_levels(check_levels(self.levels), self.level_kernel, self.crossing, self._constant)
+        levels = fit_levels(check_levels(self.levels), self.level_kernel, self.crossing, self._level_constant)
         self._learn(rows, kernel, levels, alpha)
         end(progress, self, X=X, y=y)
         return self

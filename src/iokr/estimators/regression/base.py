@@ -15,8 +15,8 @@ from iokr.data.chunks import row_blocks
 from iokr.embeddings.base import Embedding
 from iokr.estimators.base import StructuredEstimator
 from iokr.estimators.inputs import InputAdapter, represent
-from iokr.estimators.outputs import Targets, encode
-from iokr.estimators.regression.posing import Data, Fit, FittedInputs, TrainingSet
+from iokr.estimators.outputs import FittedOutputs, Targets, encode
+from iokr.estimators.regression.posing import Data, Fit, FittedInputs, TrainingSet, warn_centred
 from iokr.estimators.regression.probability import candidate_probabilities
 from iokr.estimators.regression.variance import variances
 from iokr.gram.operators import IdentityMatrix
@@ -42,6 +42,7 @@ class KernelRegression(StructuredEstimator):
     kernel: Any
     manifold: Manifold | None
     solver: Solver | None
+    intercept: bool | None = None
 
     inputs_: FittedInputs
     targets_: Targets
@@ -54,7 +55,15 @@ class KernelRegression(StructuredEstimator):
 
     def _encode_outputs(self, rows: TrainingSet, **parts: Any) -> Data:
         """The training set with its outputs encoded, by the components of the model unless others are passed."""
-        return Data(rows, *encode(rows.y, rows.weight, frame=rows.frame, **{**self._output_parts(), **parts}))
+        outputs, targets = encode(rows.y, rows.weight, frame=rows.frame, **{**self._output_parts(), **parts})
+        return Data(rows, outputs, targets, self._has_intercept(outputs))
+
+    def _has_intercept(self, outputs: FittedOutputs) -> bool:
+        """Whether h has an intercept: by default for vector outputs, and not with an output kernel or a margin."""
+        given = check_choice(self.intercept, "intercept", (None, True, False))
+        if given is None:
+            return outputs.kernel is None and outputs.loss.calibrated
+        return bool(given)
 
     def _set_fit(self, data: Data, fit: Fit) -> None:
         """Keep outputs, inputs and coefficients, and the (alpha, manifold_weight) that they were found at."""
@@ -72,15 +81,15 @@ class KernelRegression(StructuredEstimator):
         """Raise unless the model is fitted. May be overridden: solve first."""
         check_is_fitted(self)
 
-    def _values(self, X: Any, C: Array | None = None) -> Array:
-        """h(x) = A Cᵀ k_x, with the coefficients of the solution unless others are given."""
+    def _values(self, X: Any, solution: Solution | None = None) -> Array:
+        """h(x) = A Cᵀ k_x + b, of the solution of the model unless another is given."""
         self._check_solved()
-        C = self.solution_.C if C is None else C
+        solution = self.solution_ if solution is None else solution
         X = InputAdapter(self.kernel_, self.solution_.C).check(self, X)
         parts = row_blocks(X, int(self.inputs_.points.shape[0]))
         if parts is None:
-            return self.inputs_.values(represent(self.kernel_, X), C)
-        found = [self.inputs_.values(represent(self.kernel_, take_rows(X, rows)), C) for rows in parts]
+            return self.inputs_.values(represent(self.kernel_, X), solution)
+        found = [self.inputs_.values(represent(self.kernel_, take_rows(X, rows)), solution) for rows in parts]
         return array_namespace(found[0]).concat(found, axis=0)
 
     def _require_rows(self, what: str) -> None:
@@ -98,7 +107,7 @@ class KernelRegression(StructuredEstimator):
         along = self.embedding_.along(reduced.directions)
         if along is None:
             return super()._for_candidates(X)
-        return self._values(X, reduced.coefficients), along
+        return self._values(X, Solution(reduced.coefficients)), along
 
     @property
     def projected(self) -> bool:
@@ -133,7 +142,7 @@ class KernelRegression(StructuredEstimator):
         return self._cast(left_out_values(self, groups))
 
     def weights(self, X: Any) -> Array:
-        """β (m, n) with h(x) = Σ_i β_i(x) ψ(y_i)."""
+        """β (m, n) with h(x) = Σ_i β_i(x) ψ(y_i); with an intercept they sum to one."""
         problem = fitted_problem(self)
         self._require_rows("A weight for each training output")
         self._require_all_directions("A weight for each training output")
@@ -152,12 +161,15 @@ class KernelRegression(StructuredEstimator):
         if self.embedding_.is_identity:
             return self.decision_function(X)
         if not self.loss_.quadratic or spans:  # h lies in the span of the ψ(y_i): the least-norm weights of it
-            pseudo_inverse = array_namespace(problem.Psi).linalg.pinv(problem.Psi)
-            return self._cast(matmul(self._values(X), pseudo_inverse))
+            H, Psi = self._values(X), problem.Psi
+            xp = array_namespace(Psi)
+            if self.inputs_.constants is not None:  # of those that sum to one
+                H, Psi = (xp.concat([values, xp.ones_like(values[:, :1])], axis=1) for values in (H, Psi))
+            return self._cast(matmul(H, xp.linalg.pinv(Psi)))
         # β(x) = k_xᵀ(K + αI)⁻¹: h with Ψ = I
         scalar = replace(problem, Psi=IdentityMatrix(problem.n_labeled, problem.like))
-        C = self._closed_form(scalar, "The weights").path(scalar).coefficients(scalar.Psi, scalar.alpha)
-        return self._cast(self.embedding_.span(self._values(X, C)))
+        solution = self._closed_form(scalar, "The weights").path(scalar).solution(scalar.Psi, scalar.alpha)
+        return self._cast(self.embedding_.span(self._values(X, solution)))
 
     def _weights(self, X: Any) -> Array:
         return self.weights(X)
@@ -240,6 +252,7 @@ def left_out_values(model: KernelRegression, groups: Any = None) -> Array:
     """h₋ᵢ(x_i), (n, q), in the embedding's coordinates, float64: where leave-one-out values are computed."""
     problem = fitted_problem(model)
     model._require_rows("Leave-one-out")
+    warn_centred(problem, model.embedding_)
     together = None if groups is None else check_groups(groups, problem.n_labeled)
     path = model._closed_form(problem, "Leave-one-out").path(problem)
     return problem.targets - path.loo_residuals(problem.Psi, problem.alpha, together)

@@ -51,7 +51,7 @@ class IOKRCV(KernelRegression):
     cv : int, splitter or None, default=None
         None is leave-one-out in closed form (quadratic losses); an integer is K-fold. For rows in chunks (`Stream`,
         Dask arrays) leave-one-out takes two passes, K-fold one: a chunk is in the fold of its number modulo K.
-    output_kernel, embedding, loss, manifold, decoder, solver :
+    output_kernel, embedding, loss, manifold, decoder, solver, intercept :
         As in `IOKR`.
 
     Attributes
@@ -93,6 +93,7 @@ class IOKRCV(KernelRegression):
     manifold: Manifold | None = None
     decoder: Decoder | None = None
     solver: Solver | None = None
+    intercept: bool | None = None
 
     cv_results_ = cv_results
 

@@ -15,7 +15,7 @@ from iokr._array import Array
 from iokr._validation.arguments import check_folds
 from iokr.data.objects import error_context
 from iokr.estimators.inputs import check_kernel, fresh_solver
-from iokr.estimators.regression.posing import Data, Fit, FittedInputs, pose
+from iokr.estimators.regression.posing import Data, Fit, FittedInputs, pose, warn_centred
 from iokr.estimators.search.engine import Part
 from iokr.estimators.search.result import Axis, Choice, check_values, listed
 from iokr.kernels.base import Kernel
@@ -119,12 +119,14 @@ def leave_one_out(
     targets: Array | None = None
     for number, (inputs, kept, problem, path) in enumerate(closed_paths(data, grid, manifold, solver)):
         i, j = divmod(number, len(grid.manifold_weights))
+        if j == 0:
+            warn_centred(problem, outputs.embedding)
         if path.operator.oblique:  # errors in F come from Ψ and K_Y themselves
             errors = path.loo_errors(problem.Psi, grid.alphas, groups)
         else:  # in orthonormal coordinates errors are sums of squares
             if targets is None:
                 targets = outputs.embedding.euclidean(problem.like)
-            errors = path.loo_errors(targets, grid.alphas, groups) + outputs.embedding.left_out(weight)
+            errors = path.loo_errors(targets, grid.alphas, groups) + outputs.embedding.left_out(weight, groups)
         if not np.all(np.isfinite(errors)):
             raise ValueError(
                 f"Leave-one-out errors are not finite for {grid.kernels[i]!r}; scale the data or raise the alphas."
@@ -137,7 +139,7 @@ def fit_on_path(
     inputs: FittedInputs, solver: Solver, path: Path, Psi: Array, manifold_weight: float, choice: Choice
 ) -> Fit:
     """The model at a choice of alpha."""
-    return Fit(inputs, solver, Solution(path.coefficients(Psi, choice.value)), choice.value, manifold_weight)
+    return Fit(inputs, solver, path.solution(Psi, choice.value), choice.value, manifold_weight)
 
 
 def closed_paths(
@@ -182,14 +184,14 @@ def on_folds(
             with error_context("X"):
                 R = inputs.kernel.represent(fold.X)
             problem = replace(problem, manifold_weight=grid.manifold_weights[0])
-            for _, j, k, C in solutions(problem, grid, solver):
-                yield Part((i, j, k), fold.measure(inputs.values(R, C)), number, fold.weight)
+            for _, j, k, solution in solutions(problem, grid, solver):
+                yield Part((i, j, k), fold.measure(inputs.values(R, solution)), number, fold.weight)
 
 
 def solutions(
     problem: Problem, grid: Grid, solver: Solver | None, targets: Sequence[Array] | None = None
-) -> Iterator[tuple[int, int, int, Array]]:
-    """(t, j, k, C) for all targets (those of the problem unless others are given), manifold weights and alphas.
+) -> Iterator[tuple[int, int, int, Solution]]:
+    """(t, j, k, solution) for all targets (those of the problem unless others are given), manifold weights and alphas.
 
     A closed-form path per manifold weight serves all targets; other losses start warm, from the largest alpha down.
     """
@@ -200,7 +202,7 @@ def solutions(
         for j, path in enumerate(closed.paths(problem, grid.manifold_weights)):
             for t, Psi in enumerate(targets):
                 for k, alpha in enumerate(alphas):
-                    yield t, j, k, path.coefficients(Psi, alpha)
+                    yield t, j, k, path.solution(Psi, alpha)
         return
     iterative = fresh_solver(solver)
     descending = sorted(range(len(alphas)), key=lambda k: -alphas[k])
@@ -209,4 +211,4 @@ def solutions(
         for k in descending:
             part = replace(problem, Psi=Psi, alpha=alphas[k], manifold_weight=manifold_weight)
             solution = iterative.solve(part, solution)
-            yield t, j, k, solution.C
+            yield t, j, k, solution

@@ -43,7 +43,8 @@ class IOKR(KernelRegression):
     """min_h Σ_i ℓ(h(x_i), ψ(y_i)) + (α/2)‖h‖² + (μ/2) Σ_ij L_ij ⟨h(x_i), h(x_j)⟩: input output kernel regression.
 
     h maps inputs into the feature space of an output kernel, in the RKHS of an operator-valued kernel on the inputs;
-    `predict` decodes h(x) into an output. With vector outputs and the squared loss this is kernel ridge regression.
+    `predict` decodes h(x) into an output. With vector outputs and the squared loss this is kernel ridge regression with
+    an intercept.
 
     Parameters
     ----------
@@ -63,6 +64,9 @@ class IOKR(KernelRegression):
         Pre-image; None is `Identity()` without an output kernel, else `Candidates()`.
     solver : Solver, default=None
         None is `Auto()`; `print(model.solver_)` shows the choice and its reason.
+    intercept : bool, default=None
+        Whether h(x) = A Cᵀ k_x + b with b not penalised, so that a constant added to y is added to h. None is True for
+        vector outputs, and False with an `output_kernel` and for `MaxMargin`.
 
     Attributes
     ----------
@@ -99,6 +103,7 @@ class IOKR(KernelRegression):
     manifold: Manifold | None = None
     decoder: Decoder | None = None
     solver: Solver | None = None
+    intercept: bool | None = None
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, X_unlabeled: Any = None) -> IOKR:

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from iokr._array import Array, asarray_like, is_array, matmul, same_home, take_rows, to_numpy, unwarned
+from iokr._array import Array, array_namespace, asarray_like, is_array, matmul, same_home, take_rows, to_numpy, unwarned
 from iokr._validation.arguments import check_computed, check_number, check_same_length, check_weight
 from iokr.data.frames import Frame, frame_of
 from iokr.data.objects import concat, error_context, take
+from iokr.embeddings.base import Embedding
 from iokr.estimators.inputs import adapt, check_isotropic, check_unlabeled, fit_points, fresh_solver, represent
 from iokr.estimators.outputs import FittedOutputs, Targets, as_outputs, known_rows, single_precision
 from iokr.gram.base import Gram
@@ -28,8 +29,20 @@ from iokr.operator_kernels.blocks import check_blocks
 from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
 
-__all__ = ["Data", "Fit", "FittedInputs", "TrainingSet", "check_data", "check_observed", "pose", "solve", "square"]
+__all__ = [
+    "Data",
+    "Fit",
+    "FittedInputs",
+    "TrainingSet",
+    "check_data",
+    "check_observed",
+    "pose",
+    "solve",
+    "square",
+    "warn_centred",
+]
 
+_CENTRED = 1e-12  # of squares: below, a sum is zero up to rounding
 _MANY_ROWS = 50_000  # from here on an exact fit may exceed the memory of a machine
 
 
@@ -60,6 +73,8 @@ class Data:
     rows: TrainingSet
     outputs: FittedOutputs
     targets: Targets
+    intercept: bool = False
+    shapes: np.ndarray | None = None  # (r, q), what the intercept is a combination of, if not any vector
 
     def output_gram(self) -> Array:
         """K_Y of the rows with positive weight, for a kernel that learns from outputs."""
@@ -84,14 +99,25 @@ class FittedInputs:
     points: Any  # as the kernel represents them, labelled ones first
     manifold: Manifold | None = None
     streamed: bool = False  # whether the points are a few rows equivalent to all rows of a stream
+    constants: np.ndarray | None = None  # (n, 1), the function of an intercept at the labelled points
+    shapes: np.ndarray | None = None  # as in `Problem`
 
     def _stored(self) -> dict[str, Any]:
-        return {"kernel": self.kernel, "points": self.points, "manifold": self.manifold, "streamed": self.streamed}
+        return {
+            "kernel": self.kernel,
+            "points": self.points,
+            "manifold": self.manifold,
+            "streamed": self.streamed,
+            "constants": self.constants,
+            "shapes": self.shapes,
+        }
 
-    def values(self, R: Any, C: Array) -> Array:
-        """h(x) = A Cᵀ k_x at represented inputs."""
+    def values(self, R: Any, solution: Solution) -> Array:
+        """h(x) = A Cᵀ k_x + b at represented inputs."""
         with unwarned():
-            H = self.kernel.gram(R, self.points) @ C
+            H = self.kernel.gram(R, self.points) @ solution.C
+            if solution.intercept is not None:
+                H = H + solution.intercept[None, :]
         with error_context("X"):
             return check_computed(H, what="h(x)")
 
@@ -104,7 +130,11 @@ class FittedInputs:
         Psi: Any = IdentityMatrix(targets.n, like)
         if targets.Psi is not None:
             Psi = asarray_like(targets.Psi, like)
-        problem = Problem(gram, Psi, loss, 1.0, weight=targets.weight, mask=targets.mask)
+        parts: dict[str, Any] = {"weight": targets.weight, "mask": targets.mask, "constants": self.constants}
+        parts["shapes"] = self.shapes
+        if targets.rest is not None:
+            parts["rest"] = asarray_like(targets.rest, like)
+        problem = Problem(gram, Psi, loss, 1.0, **parts)
         if self.manifold is None:
             return problem
         manifold_weight = check_number(self.manifold.weight, "manifold_weight", minimum=0.0)
@@ -199,7 +229,9 @@ def pose(
     gram = fitted.gram(points)
     if isinstance(fitted, OperatorKernel) and gram.operator is not None:
         gram = _learn_operator(fitted, points, data, gram.K if K is None else K)
-    inputs = FittedInputs(fitted, points, None if manifold is None else clone(manifold))
+    constants = np.ones((targets.n, 1)) if data.intercept else None
+    copy = None if manifold is None else clone(manifold)
+    inputs = FittedInputs(fitted, points, copy, constants=constants, shapes=data.shapes)
     problem = inputs.problem(targets, data.outputs.loss, gram=gram, solver=solver)
     if gram.operator is not None:
         check_gram(gram.K, fitted.trusted, "kernel")
@@ -237,6 +269,37 @@ def _learn_operator(kernel: OperatorKernel, points: Any, data: Data, K: ScalarGr
     else:
         kernel.adapt(K, asarray_like(targets.Psi, K.diagonal()), None, targets.weight)
     return kernel.gram(points) if semi else kernel.around(K)
+
+
+def warn_centred(problem: Problem, embedding: Embedding) -> None:
+    """Warn of leave-one-out where inputs and outputs are both centred, and there is no intercept.
+
+    With 1ᵀK1 = 0 and 1ᵀΨ = 0 row i is minus the sum of the others, so that its error tends to 0 with alpha.
+    """
+    weight = problem.row_weight
+    if problem.constants is not None or problem.mask is not None or problem.gram.operator is None:
+        return
+    ones = asarray_like(weight[:, None], problem.like)
+    if embedding.is_identity:
+        K_Y = embedding.gram  # type: ignore[attr-defined]
+        total, size = float(ones[:, 0] @ (K_Y @ ones)[:, 0]), K_Y.diagonal()
+        centred = total <= _CENTRED * float(weight.sum() * (ones[:, 0] @ size))
+    else:
+        means, squares = matmul(ones.T, problem.Psi), matmul(ones.T, problem.Psi**2)
+        xp = array_namespace(means)
+        centred = bool(xp.all(means**2 <= _CENTRED * float(weight.sum()) * squares))
+    if not centred:
+        return
+    K, n = problem.gram.K, problem.n_labeled
+    everywhere = np.concatenate([weight, np.zeros(K.shape[0] - n)])[:, None]
+    w = asarray_like(everywhere, problem.like)
+    if float(w[:, 0] @ (K @ w)[:, 0]) <= _CENTRED * float(weight.sum() * (w[:, 0] @ K.diagonal())):
+        warnings.warn(
+            "Inputs and outputs are both centred, so each row follows from the others and leave-one-out errors are too "
+            "small, the smallest for the smallest `alpha`; set `intercept=True`, and do not centre beforehand.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def check_observed(mask: np.ndarray) -> None:

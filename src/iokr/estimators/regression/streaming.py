@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -63,6 +63,26 @@ SOLVED = ("inputs_", "targets_", "solver_", "solution_", "_at", "_single_precisi
 
 
 @dataclass(frozen=True, eq=False)
+class Origin:
+    """From where features and targets are counted with an intercept: their means over the first rows.
+
+    Moments about a point near the means of all rows keep their digits where these are far from zero.
+    """
+
+    features: Array  # (r,)
+    targets: Array  # (q,)
+
+    def _stored(self) -> dict[str, Any]:
+        return {"features": self.features, "targets": self.targets}
+
+    def counted(self, Phi: Array, Psi: Array) -> tuple[Array, Array]:
+        """Both from here, and a feature more, which is 1."""
+        xp = array_namespace(Phi)
+        Phi = Phi - asarray_like(self.features, Phi)[None, :]
+        return xp.concat([Phi, xp.ones_like(Phi[:, :1])], axis=1), Psi - asarray_like(self.targets, Psi)[None, :]
+
+
+@dataclass(frozen=True, eq=False)
 class PartialFit:
     """A fit to rows in chunks: kernel and outputs, fitted to the first rows, and the moments of all rows so far."""
 
@@ -70,9 +90,16 @@ class PartialFit:
     outputs: FittedOutputs
     single: bool
     moments: Moments | None = None
+    origin: Origin | None = None  # with an intercept
 
     def _stored(self) -> dict[str, Any]:
-        return {"kernel": self.kernel, "outputs": self.outputs, "single": self.single, "moments": self.moments}
+        return {
+            "kernel": self.kernel,
+            "outputs": self.outputs,
+            "single": self.single,
+            "moments": self.moments,
+            "origin": self.origin,
+        }
 
     def add(self, part: Moments) -> PartialFit:
         """With the moments of more rows."""
@@ -98,8 +125,12 @@ def begin_partial(model: Any, kernel: Any, parts: dict[str, Any], X: Any, y: Any
     known, number = known_rows(rows.X, rows.weight)
     with trusted(rows.X), error_context("X", number):
         fitted = clone(kernel).fit(known, *learned_from)
-    _features(fitted, known)
-    return PartialFit(fitted, outputs, rows.single)
+    Phi = _features(fitted, known)
+    if not model._has_intercept(outputs):
+        return PartialFit(fitted, outputs, rows.single)
+    xp = array_namespace(Phi)
+    means = xp.mean(Phi, axis=0), xp.mean(asarray_like(targets.observed(), Phi), axis=0)
+    return PartialFit(fitted, outputs, rows.single, origin=Origin(*means))
 
 
 def _check_parts(model: Any, kernel: Any) -> None:
@@ -116,16 +147,10 @@ def _check_parts(model: Any, kernel: Any) -> None:
             "Rows in chunks need outputs in coordinates, as training outputs are not kept; set "
             "`embedding=Nystroem(n_components)`."
         )
-    _check_centred(embedding)
     if kernel.spans:
         raise ValueError(
             f"{type(kernel).__name__} learns from all outputs, which come in chunks; use `Decomposable(kernel, A)`."
         )
-
-
-def _check_centred(embedding: Any) -> None:
-    if embedding is not None and embedding.centered:
-        raise ValueError("The mean of all outputs is not known while rows come in chunks; centre them before.")
 
 
 def check_alone(sample_weight: Any, X_unlabeled: Any) -> None:
@@ -148,7 +173,6 @@ def takes_chunks(model: Any) -> bool:
     if "solution_" in vars(model) and "partial_" not in vars(model):
         raise NoChunks("This model was fitted by `fit`; begin `partial_fit` with a new one, `clone(model)`.")
     try:
-        _check_centred(model.embedding)
         if model.kernel is None or isinstance(model.kernel, (Kernel, OperatorKernel)):
             _check_kernel(RBF() if model.kernel is None else model.kernel, None)
     except ValueError as error:
@@ -197,6 +221,8 @@ def coordinates(state: PartialFit, X: Any, y: Any, weight: Any) -> tuple[Array, 
 def chunk_moments(state: PartialFit, X: Any, y: Any, weight: Any) -> Moments:
     """The moments of a chunk."""
     Phi, Psi, left = coordinates(state, X, y, weight)
+    if state.origin is not None:
+        Phi, Psi = state.origin.counted(Phi, Psi)
     found = moments_of(Phi, Psi, weight, left)
     _check_complete(math.isnan(found.s))  # a NaN among the outputs makes their sum of squares NaN
     return found
@@ -204,11 +230,15 @@ def chunk_moments(state: PartialFit, X: Any, y: Any, weight: Any) -> Moments:
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """h from moments, for every α: r rows that are equivalent to all rows, with a diagonal Gram matrix K̃ = diag(ω)."""
+    """h from moments, for every α: r rows that are equivalent to all rows, with a diagonal Gram matrix K̃ = diag(ω).
+
+    With an intercept the moments are about the means, h(x) = A Dᵀ(φ(x) − mean φ) + mean ψ.
+    """
 
     Phi: Array
     Psi: Array
     operator: OutputOperator
+    means: tuple[Array, Array] | None = None  # of features and targets, counted from the origin
 
     def coefficients(self, alpha: float) -> Array:
         """C̃ = [Ψ̃E/(λ + ωγᵀ)]Eᵀ."""
@@ -217,26 +247,45 @@ class Solved:
         return self.operator.unrotate(self.operator.rotate(self.Psi) / (alpha + omega[:, None] * gamma))
 
     def D(self, alpha: float) -> Array:
-        """D A of h(x) = A Dᵀφ(x)."""
-        return matmul(self.Phi.T, self.operator.act(self.coefficients(alpha)))
+        """D A of h(x) = A Dᵀφ(x); with an intercept one row more, for the feature that is 1."""
+        D = matmul(self.Phi.T, self.operator.act(self.coefficients(alpha)))
+        if self.means is None:
+            return D
+        features, targets = self.means
+        return array_namespace(D).concat([D, (targets - features @ D)[None, :]], axis=0)
+
+
+def _about_means(state: PartialFit, moments: Moments) -> tuple[Moments, tuple[Array, Array] | None]:
+    """Moments about the means, and these, counted from the origin; without an intercept the moments as they are."""
+    if state.origin is None:
+        return moments, None
+    total_weight = moments.G[-1, -1]
+    features, targets = moments.G[:-1, -1] / total_weight, moments.B[-1, :] / total_weight
+    xp = array_namespace(features)
+    G = moments.G[:-1, :-1] - total_weight * features[:, None] * features[None, :]
+    B = moments.B[:-1, :] - total_weight * features[:, None] * targets[None, :]
+    s = max(moments.s - float(total_weight * xp.sum(targets * targets)), 0.0)
+    return replace(moments, G=G, B=B, s=s), (features, targets)
 
 
 def _solved(state: PartialFit, moments: Moments) -> Solved:
+    moments, means = _about_means(state, moments)
     Phi, Psi = moments.rows()
-    return Solved(Phi, Psi, state.kernel.gram(_points(state.kernel, Phi)).operator)
+    return Solved(Phi, Psi, state.kernel.gram(_points(state.kernel, Phi)).operator, means)
 
 
 def _once(state: PartialFit, moments: Moments, alpha: float) -> tuple[Solved, Array]:
     """h from moments for one α, and C̃: by two Cholesky factors if A = γI and G is well conditioned."""
-    rows = moments.triangular_rows()
+    central, means = _about_means(state, moments)
+    rows = central.triangular_rows()
     if rows is not None:
         L, Psi = rows
         operator = state.kernel.gram(_points(state.kernel, L.T)).operator
         if operator.scale is not None:
             g = float(operator.gamma[0])
             # (γLᵀL + λI)⁻¹L⁻¹B = L⁻¹(γG + λI)⁻¹B
-            D = cholesky(moments.G if g == 1 else g * moments.G, alpha).solve(moments.B)
-            return Solved(L.T, Psi, operator), CholeskyFactor(L).solve_lower(D)
+            D = cholesky(central.G if g == 1 else g * central.G, alpha).solve(central.B)
+            return Solved(L.T, Psi, operator, means), CholeskyFactor(L).solve_lower(D)
     solved = _solved(state, moments)
     return solved, solved.coefficients(alpha)
 
@@ -251,15 +300,28 @@ def solve_moments(state: PartialFit, alpha: float, solver: Any) -> tuple[Data, F
     moments = state.moments
     assert moments is not None
     solved, C = _once(state, moments, alpha)
-    inputs = FittedInputs(state.kernel, _points(state.kernel, solved.Phi), streamed=True)
+    Phi, Psi, intercept, constants = solved.Phi, solved.Psi, None, None
+    if state.origin is not None and solved.means is not None:
+        # One row more: with all weight on the mean it leaves moments about the means and the intercept as they are.
+        xp = array_namespace(C)
+        features = solved.means[0] + asarray_like(state.origin.features, C)
+        targets = solved.means[1] + asarray_like(state.origin.targets, C)
+        intercept = targets - features @ matmul(Phi.T, solved.operator.act(C))
+        root = math.sqrt(moments.weight)
+        Phi = xp.concat([Phi, root * features[None, :]], axis=0)
+        Psi = xp.concat([Psi, root * targets[None, :]], axis=0)
+        C = xp.concat([C, xp.zeros_like(C[:1, :])], axis=0)
+        constants = np.zeros((int(C.shape[0]), 1))
+        constants[-1] = root
+    inputs = FittedInputs(state.kernel, _points(state.kernel, Phi), streamed=True, constants=constants)
     kept = fresh_solver(solver)
     if isinstance(kept, Auto):
         kept.record(LowRank(), f"{moments.n} rows in chunks: only their moments are kept.")
     elif not isinstance(kept, LowRank):
         raise ValueError(f"`solver` {kept!r} needs all rows at once; for rows in chunks use `LowRank()`.")
     no_rows = TrainingSet(None, None, single=state.single)
-    data = Data(no_rows, state.outputs, Targets(int(solved.Psi.shape[0]), solved.Psi))
-    return data, Fit(inputs, kept, Solution(C), alpha, 0.0)
+    data = Data(no_rows, state.outputs, Targets(int(Psi.shape[0]), Psi), constants is not None)
+    return data, Fit(inputs, kept, Solution(C, intercept=intercept), alpha, 0.0)
 
 
 def sample_size(model: Any, kernel: Any) -> int:
@@ -322,9 +384,12 @@ def _on_folds(state: PartialFit, found: list[Moments], alphas: Sequence[float]) 
 
 def _leave_one_out(state: PartialFit, moments: Moments, source: Any, alphas: Sequence[float], track: Any) -> np.ndarray:
     """Σ w‖ψ_i − h₋ᵢ(x_i)‖² for each alpha, in one pass."""
-    omega, Q = eigh(moments.G)
-    operator = state.kernel.gram(_points(state.kernel, moments.G)).operator
-    spectrum = array_namespace(omega).clip(omega, min=0.0), Q, matmul(Q.T, operator.rotate(moments.B))
+    central, means = _about_means(state, moments)
+    omega, Q = eigh(central.G)
+    operator = state.kernel.gram(_points(state.kernel, central.G)).operator
+    spectrum = Spectrum(
+        array_namespace(omega).clip(omega, min=0.0), Q, matmul(Q.T, operator.rotate(central.B)), means, moments.weight
+    )
     (found,) = source.reduce(partial(_chunk_errors, state, operator, spectrum, tuple(alphas)), 1, track)
     if found.closest < _LEAST_LEVERAGE_GAP:
         raise ValueError(
@@ -332,6 +397,16 @@ def _leave_one_out(state: PartialFit, moments: Moments, source: Any, alphas: Seq
             "raise the alphas, lower the rank, or set `cv=5`."
         )
     return np.asarray(found.errors)
+
+
+class Spectrum(NamedTuple):
+    """The eigenvectors of the moments about the means, and what leave-one-out of a chunk needs beside them."""
+
+    omega: Array
+    Q: Array
+    T: Array  # QᵀBE
+    means: tuple[Array, Array] | None
+    weight: float  # of all rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,7 +423,7 @@ class ErrorSum:
 def _chunk_errors(
     state: PartialFit,
     operator: OutputOperator,
-    spectrum: tuple[Array, Array, Array],
+    spectrum: Spectrum,
     alphas: tuple[float, ...],
     X: Any,
     y: Any,
@@ -356,9 +431,17 @@ def _chunk_errors(
 ) -> ErrorSum:
     """Those of a chunk."""
     Phi, Psi, _ = coordinates(state, X, y, weight)
-    omega, Q, T = spectrum
+    unit: Array | float = 1.0
+    if state.origin is not None and spectrum.means is not None:
+        Phi, Psi = state.origin.counted(Phi, Psi)
+        Phi = Phi[:, :-1] - asarray_like(spectrum.means[0], Phi)[None, :]
+        Psi = Psi - asarray_like(spectrum.means[1], Psi)[None, :]
+        own = np.ones(n_objects(X)) if weight is None else np.asarray(weight)
+        unit = 1 - asarray_like(own / spectrum.weight, Phi)[:, None]
     targets = operator.rotate(Psi)
     if weight is not None:
         root = asarray_like(np.sqrt(weight), Phi)[:, None]
         Phi, targets = root * Phi, root * targets
-    return ErrorSum(*left_out_errors(matmul(Phi, Q), targets, omega, T, operator.gamma, alphas))
+    rows = matmul(Phi, asarray_like(spectrum.Q, Phi))
+    omega, T = (asarray_like(part, Phi) for part in (spectrum.omega, spectrum.T))
+    return ErrorSum(*left_out_errors(rows, targets, omega, T, operator.gamma, alphas, unit))

@@ -1,4 +1,8 @@
-"""k(x, x) − k_xᵀ(K + λI)⁻¹k_x: the variance of h(x) given the training inputs."""
+"""k(x, x) − k_xᵀ(K + λI)⁻¹k_x: the variance of h(x) given the training inputs.
+
+With an intercept b it is larger by λ(1 − h₁(x))²/Σ_i w_i(1 − h₁(x_i)), where h₁ is the fit without b to targets that
+are one: what is not known of b, under a flat prior.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +25,10 @@ from iokr._array import (
 from iokr._system.memory import check_memory
 from iokr.estimators.regression.posing import FittedInputs
 from iokr.gram.blocks import SumGram
+from iokr.losses.square import Square
 from iokr.operator_kernels.base import OperatorKernel
 from iokr.problem import Problem
+from iokr.solvers.auto import Auto
 from iokr.solvers.base import join_columns
 from iokr.solvers.closed_form.blocks import flatten
 from iokr.solvers.closed_form.lowrank import LowRank, ThinPath
@@ -67,9 +73,15 @@ def column_variances(problem: Problem, inputs: FittedInputs, R: Any) -> tuple[Ar
     prior = inputs.kernel.gram(R).K.diagonal()
     cross = inputs.kernel.gram(R, inputs.points).K.dense()
     operator = problem.operator
+    xp = array_namespace(prior)
+
+    def variance(part: Problem, g: float) -> Array:
+        explained = _explained(part, cross, g)
+        return xp.clip(g * (prior - g * explained), min=0.0) + _of_intercept(part, cross, g)
+
     if problem.mask is None:
         width = len(operator.gamma)
-        parts = [(columns, _explained(problem, cross, g)) for g, columns in operator.groups(width)]
+        parts = [(columns, variance(problem, g)) for g, columns in operator.groups(width)]
     else:  # A = aI: column j has the rows with m_ij = 1
         patterns, which = np.unique(np.asarray(problem.mask).T, axis=0, return_inverse=True)
         width = int(problem.mask.shape[1])
@@ -77,21 +89,32 @@ def column_variances(problem: Problem, inputs: FittedInputs, R: Any) -> tuple[Ar
         for number, pattern in enumerate(patterns):
             weight = problem.row_weight * pattern
             part = replace(problem, mask=None, weight=weight)
-            explained = 0 * prior
-            if weight.max() > 0:
-                explained = _explained(part, cross, float(operator.gamma[0]))
-            parts.append((np.flatnonzero(which.ravel() == number), explained))
-    xp = array_namespace(prior)
+            g = float(operator.gamma[0])
+            found = variance(part, g) if weight.max() > 0 else g * prior
+            parts.append((np.flatnonzero(which.ravel() == number), found))
     gamma = np.array(np.broadcast_to(operator.gamma, (width,)))
-    columns = join_columns([(group, xp.stack([values] * len(group), axis=1)) for group, values in parts])
-    g = asarray_like(gamma, prior)[None, :]
-    return xp.clip(g * (prior[:, None] - g * columns), min=0.0), gamma
+    return join_columns([(group, xp.stack([values] * len(group), axis=1)) for group, values in parts]), gamma
+
+
+def _of_intercept(problem: Problem, cross: Array, g: float) -> Array | float:
+    """λ(1 − h₁(x))²/Σ_i w_i e_i(e_i − h₁(x_i)), (m,), h₁ the fit to e with the kernel gk; 0 without an intercept."""
+    if problem.constants is None:
+        return 0.0
+    e = asarray_like(problem.constants[:, :1], cross)
+    w = asarray_like(problem.row_weight, cross)[:, None]
+    xp = array_namespace(cross)
+    if g == 0:
+        return problem.alpha / xp.sum(w * e * e) + 0.0 * cross[:, 0]
+    ones = replace(problem, gram=problem.gram.K, Psi=e, loss=Square(), alpha=problem.alpha / g, constants=None)
+    C = Auto().closed_form(ones).path(ones).coefficients(e, ones.alpha)
+    left = e - (ones.gram @ C)[: problem.n_labeled, :]
+    return problem.alpha * (1 - matmul(cross, C)[:, 0]) ** 2 / xp.sum(w * e * left)
 
 
 def _explained(problem: Problem, cross: Array, g: float) -> Array:
     """k_xᵀF(λI + gFᵀKF)⁻¹Fᵀk_x, (m,): by features, by one Cholesky factor, or by eigenvectors that are kept."""
     alpha = problem.alpha
-    scalar = replace(problem, gram=problem.gram.K)
+    scalar = replace(problem, gram=problem.gram.K, constants=None)
     few = problem.gram.factor is not None and LowRank().refuses(scalar) is None
     if not few and problem.operator.n_distinct == 1 and g > 0:
         points = geometry(scalar)
@@ -122,11 +145,13 @@ def covariances(problem: Problem, inputs: FittedInputs, R: Any) -> Array:
     size = problem.gram.shape[0] * q
     check_memory(24.0 * size**2, f"The covariance of {q} coupled outputs", "To reduce memory: fewer rows.")
     # a sum of one term has the matrix over points × outputs, K ⊗ A where 𝒦 separates
-    points = geometry(flatten(replace(problem, gram=SumGram([problem.gram], q))))
+    flat = flatten(replace(problem, gram=SumGram([problem.gram], q)))
+    points = geometry(replace(flat, constants=None))
     S = points.system()
     F = points.to_points(eye_like(S.shape[0], S))
     factor = cholesky(S, problem.alpha, overwrite=True)
     xp = array_namespace(F)
+    constants = None if problem.constants is None else _constants(flat)
     found = []
     for rows in blocks(R.shape[0], _ROWS):
         some = take_rows(R, rows)
@@ -135,5 +160,21 @@ def covariances(problem: Problem, inputs: FittedInputs, R: Any) -> Array:
         Z = factor.solve_lower(matmul(cross, F).T)
         for i in range(own.shape[0] // q):
             at = slice(i * q, (i + 1) * q)
-            found.append(own[at, at] - matmul(Z[:, at].T, Z[:, at]))
+            one = own[at, at] - matmul(Z[:, at].T, Z[:, at])
+            if constants is not None:
+                C, known = constants
+                left = eye_like(q, C) - matmul(cross[at, :], C)
+                one = one + problem.alpha * matmul(left, xp.linalg.solve(known, left.T))
+            found.append(one)
     return xp.stack(found, axis=0)
+
+
+def _constants(flat: Problem) -> tuple[Array, Array]:
+    """Coefficients of the fits H₁ to the constant of each output, (Nq, q), and Σ w E ᵀ(E − H₁), (q, q)."""
+    E = asarray_like(flat.constants, flat.like)
+    ones = replace(flat, Psi=E, loss=Square(), constants=None)
+    C = Auto().closed_form(ones).path(ones).coefficients(E, ones.alpha)
+    left = E - (ones.gram @ C)[: flat.n_labeled, :]
+    w = asarray_like(flat.row_weight, E)[:, None]
+    known = matmul(E.T, w * left)
+    return C, (known + known.T) / 2

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from iokr._array import Array, Packed, asarray_like, matmul, take_rows, to_numpy
-from iokr.gram.operators import IdentityMatrix, OutputOperator, as_array
+from iokr.gram.operators import IdentityMatrix, OutputOperator
 from iokr.problem import Problem
 
-__all__ = ["Constants", "least_squares"]
+__all__ = ["Constants"]
 
 
 class Constants:
@@ -48,20 +48,3 @@ class Constants:
         else:
             targets = matmul(self.weighted.T, take_rows(Psi, self.active))
         return (targets - explained) / asarray_like(self.norms, C)[:, None]
-
-
-def least_squares(problem: Problem, Psi: Array | IdentityMatrix, C: Array) -> Array | None:
-    """B (k, q) for given coefficients, by a product with the Gram matrix; None without an intercept.
-
-    b_kj = Σ_i w_i m_ij e_ik (ψ_ij − h_ij) / Σ_i w_i m_ij e_ik², m_ij = 0 where an entry is missing: no two of the
-    functions are nonzero at the same point.
-    """
-    if problem.constants is None:
-        return None
-    left = as_array(Psi) - (problem.gram @ C)[: problem.n_labeled, :]
-    counted = np.ones(tuple(left.shape)) if problem.mask is None else np.asarray(problem.mask, dtype=float)
-    counted = counted * problem.row_weight[:, None]
-    e = np.asarray(problem.constants, dtype=float)
-    total = (e * e).T @ counted
-    sums = matmul(asarray_like(e, left).T, asarray_like(counted, left) * left)
-    return sums / asarray_like(np.where(total > 0, total, 1.0), left)

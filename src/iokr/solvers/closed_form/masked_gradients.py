@@ -9,9 +9,10 @@ import numpy as np
 from iokr._array import Array, FullPacked, array_namespace, asarray_like, eigh, matmul, take_rows, to_numpy
 from iokr.problem import Problem
 from iokr.solvers.base import Path, warn_small_alpha
-from iokr.solvers.closed_form.constants import Constants, least_squares
+from iokr.solvers.closed_form.constants import Constants
 from iokr.solvers.closed_form.grouped import with_unweighted
 from iokr.solvers.closed_form.symmetric_system import Geometry
+from iokr.solvers.constants import least_squares
 from iokr.solvers.iterative.krylov import conjugate_gradients
 
 __all__ = ["DENSE", "MaskedPath", "by_gradients"]
@@ -76,11 +77,18 @@ class MaskedPath(Path):
         return xp.reshape(matmul(left, xp.reshape(X, (n, q * b))), (left.shape[0], q, b))
 
     def _means(self, V: Array, seen: Array) -> Array:
-        """Σ_i m_ij √w_i e_ik v_ij / Σ_i m_ij w_i e_ik², (k, q, b); 0 for an output without entries."""
+        """Σ_i m_ij √w_i e_ik v_ij / Σ_i m_ij w_i e_ik², (k, q, b), 0 without entries: the best constants for V."""
         xp = array_namespace(V)
         e = self.e
         total = self._across((e * e).T, seen)  # type: ignore[operator, union-attr]
-        return self._across(e.T, seen * V) / xp.where(total > 0, total, xp.ones_like(total))  # type: ignore[union-attr]
+        sums = self._across(e.T, seen * V)  # type: ignore[union-attr]
+        if self._problem.shapes is None:
+            return sums / xp.where(total > 0, total, xp.ones_like(total))
+        S = asarray_like(self._problem.shapes, V)  # (r, q), for one function e
+        known = xp.matmul(S[None, :, :] * xp.permute_dims(total, (2, 0, 1)), S.T)  # (b, r, r)
+        right = xp.matmul(S[None, :, :], xp.permute_dims(sums, (2, 1, 0)))  # (b, r, 1)
+        beta = xp.matmul(xp.linalg.pinv(known), right)
+        return xp.permute_dims(xp.matmul(xp.permute_dims(beta, (0, 2, 1)), S), (1, 2, 0))
 
     def _centred(self, V: Array, seen: Array) -> Array:
         """m∘V without the part along m∘√w e."""

@@ -6,15 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
+from scipy.linalg import orth
 
 from iokr._array import Array, FullPacked, asarray_like, cholesky, inverse, to_numpy
 from iokr._system.memory import check_memory
 from iokr.problem import Problem
 from iokr.solvers.base import Path, by_eigenvalue, join_columns, take_columns
-from iokr.solvers.closed_form.constants import least_squares
 from iokr.solvers.closed_form.deformed import deformed_kernel
 from iokr.solvers.closed_form.grouped import with_unweighted
 from iokr.solvers.closed_form.masked_gradients import MaskedPath, by_gradients
+from iokr.solvers.constants import least_squares
 
 __all__ = ["masked_path"]
 
@@ -27,7 +28,7 @@ def masked_path(path: Callable[[Problem], Path], problem: Problem) -> Path:
 
     The system is a matrix for few entries or with a penalty, else a map for conjugate gradients.
     """
-    if problem.operator.scale is not None:
+    if problem.operator.scale is not None and problem.shapes is None:
         return _Patterns(path, problem)
     return MaskedPath(problem) if by_gradients(problem) else _Entries(problem)
 
@@ -104,16 +105,19 @@ class _Entries(Path):
             "To reduce memory: fewer rows, or A = I, for which columns are solved separately.",
             problem.Psi,
         )
-        self.U: np.ndarray | None = None  # (entries, q k), an orthonormal basis of √w e in each column
+        self.Z: np.ndarray | None = None  # (entries, p), √w times the unpenalised functions of entries
+        self.U: np.ndarray | None = None  # an orthonormal basis of its columns
         if self.constants is not None:
-            e = np.asarray(self.constants, dtype=float)[self.rows][self.i]
-            own = self.sqrt_w[:, None, None] * e[:, None, :] * np.eye(q)[self.j][:, :, None]
-            self.U = _normalised(own.reshape(size, -1))
+            S = np.eye(q) if problem.shapes is None else np.asarray(problem.shapes, dtype=float)
+            e = np.asarray(self.constants, dtype=float)[self.rows]
+            self.functions = np.einsum("ik,lj->ijkl", e, S).reshape(len(e), q, -1)  # (n, q, p)
+            self.Z = self.sqrt_w[:, None] * self.functions[self.i, self.j]
+            self.U = orth(self.Z)
 
     def _kernel(self, alpha: float) -> np.ndarray:
         """𝐊̃ over labelled points × outputs, point-major, (n q, n q)."""
-        E = to_numpy(self.operator.E)
-        n, q = len(self.rows), E.shape[0]
+        n, q = len(self.rows), self.mask.shape[1]
+        E = np.eye(q) if self.operator.E is None else to_numpy(self.operator.E)
         if not self.penalised:  # K̃_j is a multiple of K
             gamma = self.operator.gamma
             Kt = to_numpy(self.base.deformed(alpha, float(gamma.max()))) / gamma.max()
@@ -179,22 +183,11 @@ class _Entries(Path):
         return least_squares(self.problem, Psi, C)
 
     def _constants_without(self, own: np.ndarray, left: np.ndarray) -> np.ndarray:
-        """BᵀE of all labelled rows, B by least squares on √w(Ψ − h) = `left` without some entries; 0 without any."""
-        q = self.mask.shape[1]
-        e = np.asarray(self.constants, dtype=float)[self.rows]
+        """Constants (n, q) by least squares on √w(Ψ − h) = `left` without some entries, 0 where none is left."""
+        assert self.Z is not None
         kept = np.delete(np.arange(len(left)), own)
-        weighted = self.sqrt_w[kept, None] * e[self.i[kept]]
-        sums = np.zeros((q, e.shape[1]))
-        total = np.zeros((q, e.shape[1]))
-        np.add.at(sums, self.j[kept], weighted * left[kept, None])
-        np.add.at(total, self.j[kept], weighted * weighted)
-        return np.asarray(e @ (sums / np.where(total > 0, total, 1.0)).T)
-
-
-def _normalised(columns: np.ndarray) -> np.ndarray:
-    """Columns of length one; those of zeros stay."""
-    lengths = np.linalg.norm(columns, axis=0)
-    return columns / np.where(lengths > 0, lengths, 1.0)
+        beta, *_ = np.linalg.lstsq(self.Z[kept], left[kept], rcond=_SINGULAR)
+        return np.asarray(self.functions @ beta)
 
 
 def _solved(A: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -18,6 +18,7 @@ from iokr._array import (
     cholesky,
     clear_upper,
     eigh,
+    eye_like,
     is_numpy,
     matmul,
     mirror_upper,
@@ -233,23 +234,22 @@ class BlockFactor:
         if base.sqrt_w is not None:
             schur = schur / base.sqrt_w[:, None] / base.sqrt_w[None, :]
         schur = (schur + schur.T) / 2
+        self.schur: Array | None = None  # itself, if constants, which are not part of the loss, are penalised
         if base.constants is not None:
-            schur = _without(schur, base.constants.U)
+            if not _annihilates(schur, base.constants.U):
+                self.schur = schur
+                return
+            whole = FullPacked(schur)
+            whole.project(base.constants.U, -1.0)  # U are the eigenvectors of the smallest eigenvalue, −1
+            schur = whole.K
         sigma, self.O = eigh(schur, overwrite=True)
         self.sigma = array_namespace(L).clip(sigma, min=0.0)
 
 
-def _without(schur: Array, U: Array) -> Array:
-    """The matrix with U, which it has to annihilate, as the eigenvectors of its smallest eigenvalue, −1."""
-    xp = array_namespace(schur)
-    norm = xp.linalg.matrix_norm
-    if float(norm(matmul(schur, U))) > _NOT_CONSTANT * float(norm(schur)):
-        raise ValueError(
-            "An intercept needs a manifold that does not penalise constants; set `intercept=False`, or use `Laplacian`."
-        )
-    whole = FullPacked(schur)
-    whole.project(U, -1.0)
-    return whole.K
+def _annihilates(schur: Array, U: Array) -> bool:
+    """Whether U is in the null space, up to rounding."""
+    norm = array_namespace(schur).linalg.matrix_norm
+    return float(norm(matmul(schur, U))) <= _NOT_CONSTANT * float(norm(schur))
 
 
 def _factor_unlabeled(L_uu: Array, N: int) -> tuple[Array, Any]:
@@ -277,7 +277,8 @@ class ManifoldGeometry(Geometry):
 
     F = [√w O√(1+μσ)  √μ X ; 0  √μ R_u],  G = [(1+μσ)^{-½} Oᵀ ; 0],  𝓑 = O diag(μσ/(1+μσ)) Oᵀ.
 
-    With an intercept, for penalties of which constants are in the null space, the columns U of O are left out: σ = 0.
+    With an intercept, which is not part of the penalty, U has no coordinate. If the penalty annihilates U, these are
+    columns of O with σ = 0, which are left out; if not, P + μ(L_ll − X Xᵀ) is diagonalised at every μ.
     """
 
     def __init__(self, problem: Problem, factor: BlockFactor | None = None) -> None:
@@ -285,17 +286,31 @@ class ManifoldGeometry(Geometry):
         self.blocks = BlockFactor(problem) if factor is None else factor
         self.mu = problem.manifold_weight
         b = self.blocks
-        xp = array_namespace(b.sigma)
-        root = xp.sqrt(1 + self.mu * b.sigma)
-        first = 0 if self.constants is None else int(self.constants.U.shape[1])
-        counted = asarray_like(np.arange(len(self.active)) >= first, root)  # the first columns of O are U
-        self._inverse_root = xp.where(counted, 1 / root, 0.0)
-        self._top = b.O * xp.where(counted, root, 0.0)[None, :]
+        if b.schur is not None:
+            root, self._O, self.remainder = self._with_constants(b.schur)
+        else:
+            xp = array_namespace(b.sigma)
+            root, self._O = xp.sqrt(1 + self.mu * b.sigma), b.O
+            first = 0 if self.constants is None else int(self.constants.U.shape[1])
+            root = xp.where(asarray_like(np.arange(len(self.active)) >= first, root), root, 0.0)  # U comes first
+            fraction = self.mu * b.sigma / (1 + self.mu * b.sigma)
+            self.remainder = (b.O * fraction[None, :]) @ b.O.T
+        xp = array_namespace(root)
+        self._inverse_root = xp.where(root > 0, 1 / xp.where(root > 0, root, 1.0), 0.0)
+        self._top = self._O * root[None, :]
         if self.sqrt_w is not None:
             self._top = self.sqrt_w[:, None] * self._top
         self._in_order = np.array_equal(b.order, np.arange(self.N))
-        fraction = self.mu * b.sigma / (1 + self.mu * b.sigma)
-        self.remainder = (b.O * fraction[None, :]) @ b.O.T
+
+    def _with_constants(self, schur: Array) -> tuple[Array, Array, Array]:
+        """√τ, O and 𝓑 = P − P O τ⁻¹ Oᵀ P with P + μ·schur = O diag(τ) Oᵀ, where constants are penalised."""
+        xp, U = array_namespace(schur), self.constants.U  # type: ignore[union-attr]
+        P = eye_like(int(schur.shape[0]), schur) - matmul(U, U.T)
+        tau, vectors = eigh(P + self.mu * schur)
+        kept = tau > len(self.active) * _EPS * tau[-1]
+        root = xp.where(kept, xp.sqrt(xp.where(kept, tau, 1.0)), 0.0)
+        half = self.centre(vectors) * xp.where(kept, 1 / xp.where(kept, root, 1.0), 0.0)[None, :]
+        return root, vectors, P - matmul(half, half.T)
 
     @property
     def graded(self) -> bool:  # type: ignore[override]
@@ -338,13 +353,13 @@ class ManifoldGeometry(Geometry):
     def from_labels(self, Y: Array) -> Array:
         """G Y."""
         xp = array_namespace(Y)
-        top = (self.blocks.O.T @ Y) * self._inverse_root[:, None]
+        top = matmul(self._O.T, self.centre(Y)) * self._inverse_root[:, None]
         return xp.concat([top, xp.zeros_like(self.blocks.X.T @ top)], axis=0)
 
     def to_labels(self, Z: Array) -> Array:
         """Gᵀ Z."""
-        n = self.blocks.O.shape[0]
-        return matmul(self.blocks.O, Z[:n, :] * self._inverse_root[:, None])
+        n = self._O.shape[0]
+        return self.centre(matmul(self._O, Z[:n, :] * self._inverse_root[:, None]))
 
     def own_share(self, alpha: float, g: float = 1.0) -> float:
         """0: U has no coordinate here."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iokr._array import Array, array_namespace, asarray_like, eigh, matmul, to_numpy
+from iokr._array import Array, array_namespace, asarray_like, eigh, eye_like, matmul, to_numpy
 from iokr.solvers.iterative.certificate import Certificate, feasible
 from iokr.solvers.iterative.reduced import LabeledProblem
 
@@ -18,6 +18,8 @@ _KEEP = 1e-13  # eigenvalues below this fraction of the largest are rounding
 _CHECK = 20  # steps between evaluations of the gap
 _COARSE = 1e-5  # tolerance down to which ρ by residuals is faster than by curvature, for boxes with two sides
 _TINY = 1e-300
+_FAR = 1e290  # c beyond which products with it overflow
+_OUTSIDE = 1e-12  # parts of a unit vector below this are rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +35,7 @@ class _LeadingKernel:
     """𝒦 = K ⊗ A by the leading eigenvectors: a product costs 4nr(q + k) instead of 4n²q + 4nq²."""
 
     def __init__(self, problem: LabeledProblem) -> None:
-        s, U = problem.leading()
+        s, U = problem.leading(centred=False)
         first = _first(s)
         self.U, s = U[:, first:], s[first:]
         operator = problem.operator
@@ -56,6 +58,52 @@ class _LeadingKernel:
         return matmul(self.U, T)
 
 
+class _FreeConstants:
+    """Constants u t S that are not penalised: A with 𝒦A + u t S + cA = X and ⟨u s_l, A⟩ = 0, in the eigenbases.
+
+    t = M⁻¹⟨u s_l, (𝒦 + cI)⁻¹X⟩ with M = ⟨u s_l, (𝒦 + cI)⁻¹u s_m⟩; both have a part outside of the eigenbases, over c.
+    """
+
+    def __init__(self, problem: LabeledProblem, kernel: _LeadingKernel) -> None:
+        xp = array_namespace(problem.Psi)
+        self.kernel, self.u = kernel, problem.U
+        self.S = eye_like(int(problem.Psi.shape[1]), problem.Psi) if problem.S is None else problem.S
+        self.p = matmul(kernel.U.T, self.u)  # (r, 1)
+        self.F = self.S if kernel.E is None else matmul(self.S, kernel.E)
+        inside = float(xp.sum(self.p * self.p))
+        outside = eye_like(int(self.S.shape[0]), self.S) - inside * matmul(self.F, self.F.T)
+        self._outside = xp.where(xp.abs(outside) > _OUTSIDE, outside, 0.0)
+        self._inverse: tuple[float, Array] | None = None
+
+    def _unit(self, c: float) -> float:
+        """A number of the size of 𝒦 + cI."""
+        return c + float(array_namespace(self.p).max(self.kernel.G))
+
+    def _inverse_at(self, c: float) -> Array:
+        """(unit · M)⁻¹."""
+        if self._inverse is None or self._inverse[0] != c:
+            xp, unit = array_namespace(self.p), self._unit(c)
+            w = xp.sum(self.p * self.p * (unit / (self.kernel.G + c)), axis=0)
+            M = matmul(self.F * w[None, :], self.F.T)
+            if bool(xp.any(self._outside != 0)):
+                M = M + min(unit / c, _FAR**0.5) * self._outside
+            self._inverse = c, xp.linalg.inv(M)
+        return self._inverse[1]
+
+    def take(self, X: Array, T: Array, c: float) -> tuple[Array, Array]:
+        """The part of A in the eigenbases, and u t S, from T = UᵀXE/(G + c)."""
+        unit = self._unit(c)
+        if not unit < _FAR:  # nothing but constants is left
+            return T, matmul(self.u, matmul(matmul(self.S, matmul(X.T, self.u)).T, self.S))
+        along = matmul(self.F, matmul((T * unit).T, self.p))
+        if bool(array_namespace(X).any(self._outside != 0)):
+            inside = matmul(self.F, matmul((T * (self.kernel.G + c)).T, self.p))
+            along = along + min(unit / c, _FAR**0.5) * (matmul(self.S, matmul(X.T, self.u)) - inside)
+        t = matmul(self._inverse_at(c), along)
+        T = T - matmul(self.p, matmul(t.T, self.F)) / (self.kernel.G + c)
+        return T, matmul(self.u, matmul(t.T, self.S))
+
+
 def _first(values: Array) -> int:
     """The first of ascending eigenvalues that is not rounding, at most the last one."""
     kept = np.flatnonzero(to_numpy(values) > _KEEP * float(values[-1]))
@@ -72,6 +120,7 @@ def iterate_boxes(
         raise ValueError("`y` has numbers too large: Σ‖y‖² overflows; divide the data by a constant.")
     norm = xp.linalg.matrix_norm
     kernel = _LeadingKernel(problem)
+    free = None if problem.U is None else _FreeConstants(problem, kernel)
     lo, hi = problem.loss.bounds(int(Psi.shape[1]))
     one_sided = bool(np.any((lo == 0) | (hi == 0)))
     by_residuals = one_sided or tol > _COARSE
@@ -86,15 +135,15 @@ def iterate_boxes(
     for step in range(1, limit + 2):
         shrink = kernel.G + lam / rho
         T = kernel.into(u - b) / shrink
-        constant = None if problem.U is None else matmul(problem.U.T, u - b)
+        constant = 0.0
+        if free is not None:
+            T, constant = free.take(u - b, T, lam / rho)
         if step > 1 and ((step - 1) % _CHECK == 0 or step > limit):
             found = _certify(problem, kernel, feasible(problem, a), T, constant, P0)
             best = found if best is None or found.gap < best.gap else best
             if best.gap <= tol or step > limit:
                 return best, step - 1, State(u, rho * b, rho)
-        v = kernel.back(kernel.G * T)
-        if problem.U is not None:
-            v = v + matmul(problem.U, constant)
+        v = kernel.back(kernel.G * T) + constant
         z = _RELAX * v + (1 - _RELAX) * u + b
         a = xp.minimum(xp.maximum(rho * (Psi - z), low), high)  # dual feasible
         before, b_before = u, b
@@ -114,18 +163,22 @@ def iterate_boxes(
 
 
 def _certify(
-    problem: LabeledProblem, kernel: _LeadingKernel, W: Array, T: Array, constant: Array | None, P0: float
+    problem: LabeledProblem, kernel: _LeadingKernel, W: Array, T: Array, constant: Array | float, P0: float
 ) -> Certificate:
     """The gap between the better of two primal points, the linear step's and W/λ, and the dual at W."""
     xp, lam = array_namespace(W), problem.lam
-    shift = 0.0 if constant is None else matmul(problem.U, constant)
     R = kernel.into(W)
     KW = kernel.back(kernel.G * R)
     energy = float(xp.sum(kernel.G * R * R))
     dual = float(xp.sum(W * problem.Psi)) - energy / (2 * lam)
-    plain = problem.objective(kernel.back(kernel.G * T) + shift, float(xp.sum(kernel.G * T * T)))
-    from_dual = problem.objective(KW / lam + shift, energy / lam / lam)
+    H, from_W = kernel.back(kernel.G * T) + constant, KW / lam + constant
+    plain = problem.objective(H, float(xp.sum(kernel.G * T * T)))
+    from_dual = problem.objective(from_W, energy / lam / lam)
     scale = max(P0, float(np.finfo(float).tiny))
+
+    def along(values: Array) -> Array | None:
+        return None if problem.U is None else matmul(problem.U.T, values)
+
     if from_dual <= plain:
-        return Certificate(W / lam, dual, (from_dual - dual) / scale, constant)
-    return Certificate(kernel.back(T), dual, (plain - dual) / scale, constant)
+        return Certificate(W / lam, dual, (from_dual - dual) / scale, along(from_W))
+    return Certificate(kernel.back(T), dual, (plain - dual) / scale, along(H))

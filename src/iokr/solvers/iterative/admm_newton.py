@@ -26,7 +26,7 @@ def newton(problem: LabeledProblem, kernel: LabeledKernel, z: Array, rho: float)
     Returns the new z and u, or None if the system is too large or the loss has no radial derivative.
     """
     n, q = z.shape
-    spectral = kernel.base if isinstance(kernel, CentredKernel) else kernel
+    spectral = kernel.base if isinstance(kernel, CentredKernel) else kernel  # a rest has no such block
     if not fits(problem) or not isinstance(spectral, SpectralKernel) or not problem.loss.radial:
         return None
     constant = np.zeros((n, n))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,16 +78,25 @@ def certify(
     KW = kernel.product(W)
     energy = float(xp.sum(W * KW))
     dual = float(xp.sum(problem.loss.dual(W, problem.Psi, problem.weight))) - energy / (2 * problem.lam)
-    t = None if problem.U is None else matmul(problem.U.T, point[1])
 
     def certificate(a: Array, H: Array) -> Certificate:
         primal = problem.objective(H, float(xp.sum(a * H)))
+        t = None if problem.U is None else matmul(problem.U.T, problem.inside(H))
         return Certificate(a, dual, (primal - dual) / max(P0, float(np.finfo(float).tiny)), t)
 
     plain = certificate(*point)
-    H = KW / problem.lam
-    from_dual = certificate(W / problem.lam, H if t is None else H + matmul(problem.U, t))
+    from_dual = certificate(W / problem.lam, _with_constants(problem, KW / problem.lam, plain.t))
     return from_dual if from_dual.gap <= max(tol, plain.gap) else plain
+
+
+def _with_constants(problem: LabeledProblem, H: Array, t: Array | None) -> Array:
+    """H plus constants, so that UᵀH = t as far as their shapes allow."""
+    if t is None:
+        return H
+    missing = t - matmul(problem.U.T, problem.inside(H))
+    if problem.S is not None:
+        missing = matmul(matmul(missing, problem.S.T), problem.S)
+    return with_last(H, problem.inside(H) + matmul(problem.U, missing))
 
 
 def feasible(problem: LabeledProblem, W: Array) -> Array:
@@ -99,13 +109,30 @@ def feasible(problem: LabeledProblem, W: Array) -> Array:
         return _shifted(problem, W)
     # zero stay the rows of points without a gradient of the loss, and missing entries
     xp = array_namespace(W)
-    counted = xp.astype(xp.any(W != 0, axis=1)[:, None] & (xp.ones_like(W) > 0), W.dtype)
+    inside = problem.inside(W)
+    counted = xp.astype(xp.any(W != 0, axis=1)[:, None] & (xp.ones_like(inside) > 0), W.dtype)
     if problem.mask is not None:
         counted = xp.where(problem.mask, counted, 0.0)
-    U = problem.U
-    total = matmul((U * U).T, counted)
-    W = W - counted * matmul(U, matmul(U.T, W) / xp.where(total > 0, total, xp.ones_like(total)))
-    return _shortened(problem, W)
+    return _shortened(problem, with_last(W, inside - counted * _explained(problem, inside, counted)))
+
+
+def _explained(problem: LabeledProblem, W: Array, counted: Array) -> Array:
+    """U t with Uᵀ(W − counted∘U t) = 0; with shapes U t S with the same along these."""
+    xp = array_namespace(W)
+    U, S = problem.U, problem.S
+    sums, total = matmul(U.T, W), matmul((U * U).T, counted)
+    if S is None:
+        return matmul(U, sums / xp.where(total > 0, total, xp.ones_like(total)))
+    known = matmul(S * total, S.T)
+    t = matmul(xp.linalg.pinv(known), matmul(S, sums.T))
+    return matmul(U, matmul(t.T, S))
+
+
+def with_last(X: Array, inside: Array) -> Array:
+    """X with other values in the first columns; the last stays if these are fewer."""
+    if inside.shape[1] == X.shape[1]:
+        return inside
+    return array_namespace(X).concat([inside, X[:, -1:]], axis=1)
 
 
 def _shortened(problem: LabeledProblem, W: Array) -> Array:
@@ -125,16 +152,38 @@ def _shortened(problem: LabeledProblem, W: Array) -> Array:
 
 
 def _shifted(problem: LabeledProblem, W: Array) -> Array:
-    """clip(W − U t) to the boxes, t such that UᵀW = 0: each column is a monotone equation in one number."""
-    loss, weight = problem.loss, problem.weight
-    xp = array_namespace(W)
+    """clip(W − U t) to the boxes with UᵀW = 0, or UᵀW Sᵀ = 0: each column is a monotone equation in one number.
+
+    Of shapes [D, F], D diagonal, the first columns answer for the others: D(UᵀW)₁ = −F(UᵀW)₂.
+    """
     U = problem.U
-    width = float(xp.max(xp.abs(W))) + float(xp.max(xp.abs(loss.feasible(W * 0.0 + _HUGE, problem.Psi, weight))))
-    width = 2 * width / float(xp.max(xp.abs(U)))
-    low = matmul(U.T, W) * 0.0 - width
-    high = low + 2 * width
+    xp = array_namespace(W)
+
+    def clipped(V: Array) -> Array:
+        return problem.loss.feasible(V, problem.Psi, problem.weight)
+
+    r, goal = int(W.shape[1]), matmul(U.T, W) * 0.0
+    if problem.shapes is not None:
+        r = int(problem.shapes.shape[0])
+        D, F = xp.linalg.diagonal(problem.shapes[:, :r]), problem.shapes[:, r:]
+        goal = -matmul(matmul(U.T, W[:, r:]), F.T) / D[None, :]
+        reach = [matmul(U.T, clipped(W * 0.0 + far))[:, :r] for far in (-_HUGE, _HUGE)]
+        if bool(xp.any((goal < reach[0]) | (goal > reach[1]))):  # far from the solution
+            W = xp.concat([W[:, :r], W[:, r:] * 0.0], axis=1)
+            goal = goal * 0.0
+    free, rest = W[:, :r], W[:, r:]
+    high = matmul(U.T, free) * 0.0 + 2 * _width(clipped, W) / float(xp.max(xp.abs(U)))
+    low = -high
     for _ in range(_BISECTIONS):
         t = (low + high) / 2
-        above = matmul(U.T, loss.feasible(W - matmul(U, t), problem.Psi, weight)) > 0
+        moved = clipped(xp.concat([free - matmul(U, t), rest], axis=1))[:, :r]
+        above = matmul(U.T, moved) > goal
         low, high = xp.where(above, t, low), xp.where(above, high, t)
-    return loss.feasible(W - matmul(U, (low + high) / 2), problem.Psi, weight)
+    return clipped(xp.concat([free - matmul(U, (low + high) / 2), rest], axis=1))
+
+
+def _width(clipped: Callable[[Array], Array], W: Array) -> float:
+    """A number that no entry of W or of the boxes exceeds."""
+    xp = array_namespace(W)
+    ends = [float(xp.max(xp.abs(clipped(W * 0.0 + far)))) for far in (-_HUGE, _HUGE)]
+    return float(xp.max(xp.abs(W))) + max(ends)

@@ -26,8 +26,8 @@ from iokr._validation.arguments import check_integer, check_stops
 from iokr.problem import Problem, Solution
 from iokr.solvers._routes import preconditioned_bytes
 from iokr.solvers.base import Solver, join_columns, take_columns
-from iokr.solvers.closed_form.constants import least_squares
 from iokr.solvers.closed_form.symmetric_system import Geometry
+from iokr.solvers.constants import least_squares
 from iokr.solvers.iterative.certificate import sharpened
 from iokr.solvers.iterative.krylov import Map, conjugate_gradients, restarted
 from iokr.solvers.iterative.symmetric import refuses_symmetric, relative_gap, relative_residual

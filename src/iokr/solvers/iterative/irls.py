@@ -76,7 +76,8 @@ class IRLS(Solver):
         while best is None or (best.gap > tol and n_iter < limit):
             n_iter += 1
             a = _weighted(labeled, plain, omega)
-            H = labeled.Psi - labeled.lam * a / omega[:, None]  # h, without a product
+            inside = labeled.inside(labeled.Psi) - labeled.lam * a / omega[:, None]  # h, without a product
+            a, H = labeled.with_rest(a, inside, omega)
             found = certify(labeled, kernel, labeled.lam * a, (a, H), P0, tol)
             best = found if best is None or found.gap < best.gap else best
             r = distances(H, labeled.Psi)
@@ -88,7 +89,8 @@ def _weighted(labeled: LabeledProblem, kernel: DenseKernel | ThinKernel, omega: 
     """(𝒦 + λ diag(1/ω))⁻¹Ψ = √ω(√ωK√ω + λI)⁻¹√ωΨ; with an intercept of Ψ − Ut, t such that Uᵀa = 0."""
     lam, U = labeled.lam, labeled.U
     xp = array_namespace(omega)
-    right = labeled.Psi if U is None else xp.concat([labeled.Psi, U], axis=1)
+    Psi = labeled.inside(labeled.Psi)
+    right = Psi if U is None else xp.concat([Psi, U], axis=1)
     if isinstance(kernel, ThinKernel):
         a = weighted_by_features(float(labeled.operator.gamma[0]) ** 0.5 * labeled.factor, right, omega, lam)
     else:
@@ -98,6 +100,6 @@ def _weighted(labeled: LabeledProblem, kernel: DenseKernel | ThinKernel, omega: 
         a = root * cholesky(S, lam, overwrite=True).solve(root * right)
     if U is None:
         return a
-    q = labeled.Psi.shape[1]
+    q = Psi.shape[1]
     a, constant = a[:, :q], a[:, q:]
     return a - matmul(constant, xp.linalg.solve(matmul(U.T, constant), matmul(U.T, a)))

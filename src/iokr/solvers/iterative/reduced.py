@@ -67,7 +67,9 @@ class LabeledProblem:
 
     Supervised, 𝒦 is a ↦ K a A and λ = α. With unlabelled points it is the deformed kernel, which contains 1/α,
     so that λ = 1. `lift` returns the coefficients C of all points for a. With an intercept a = P a, P = I − U Uᵀ with
-    U an orthonormal basis of the functions that are not penalised, and 𝒦 is P𝒦P: h = 𝒦a + U t.
+    U an orthonormal basis of the functions that are not penalised, and 𝒦 is P𝒦P: h = 𝒦a + U t. With `shapes` 𝒦 stays
+    as it is, and t is in the span of their rows S: only Uᵀa Sᵀ = 0. For a `rest` of the
+    outputs there is one more coordinate, the last, in which 𝒦 and U t are 0.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -77,6 +79,9 @@ class LabeledProblem:
         self.Psi = self.points.rows_of(problem.targets)
         self.weight = asarray_like(problem.row_weight[rows], self.Psi)
         self.mask = None if problem.mask is None else asarray_like(np.asarray(problem.mask)[rows], self.Psi)
+        self.rest = None if problem.rest is None else self.points.rows_of(asarray_like(problem.rest, self.Psi))
+        if self.rest is not None:  # a coordinate in which h is 0
+            self.Psi = array_namespace(self.Psi).concat([self.Psi, self.rest[:, None]], axis=1)
         self.operator = problem.operator
         diagonal = problem.gram.diagonal()
         largest = float(self.operator.gamma.max()) * float(array_namespace(diagonal).max(diagonal))
@@ -87,6 +92,10 @@ class LabeledProblem:
             norms = np.linalg.norm(e, axis=0)
             self._norms = asarray_like(np.where(norms > 0, norms, 1.0), self.Psi)
             self.U = asarray_like(e, self.Psi) / self._norms[None, :]
+        self.shapes = None if problem.shapes is None else asarray_like(problem.shapes, self.Psi)
+        self.S: Array | None = None  # (r, q), an orthonormal basis of the rows of the shapes
+        if problem.shapes is not None:
+            self.S = asarray_like(np.linalg.qr(np.asarray(problem.shapes, dtype=float).T)[0].T, self.Psi)
         self.semi_supervised = problem.penalty is not None and problem.manifold_weight > 0
         self.lam = 1.0 if self.semi_supervised else problem.alpha
 
@@ -102,8 +111,11 @@ class LabeledProblem:
         return self.with_constants(SpectralKernel(self) if spectral else DenseKernel(self))
 
     def with_constants(self, kernel: PlainKernels) -> LabeledKernel:
-        """The kernel with an intercept, if there is one."""
-        return kernel if self.U is None else CentredKernel(kernel, self.U)
+        """The kernel with an intercept, and with the coordinate of a rest, if there are."""
+        whole: LabeledKernel = kernel
+        if self.U is not None:
+            whole = CentredKernel(kernel, self.U) if self.S is None else BorderedKernel(kernel, self.U, self.S)
+        return whole if self.rest is None else RestKernel(whole)
 
     def _ill_conditioned(self) -> bool:
         """λ < 1e-6 s_max: rounding of ⟨W, 𝒦W⟩/λ would show in the gap unless eigenvalues are clipped at 0."""
@@ -123,7 +135,7 @@ class LabeledProblem:
         else:
             K = self.points.labeled_gram.dense()
             K = K if g == 1 else g * K
-        if self.U is None:
+        if self.U is None or self.S is not None:
             return K
         half = K - matmul(self.U, matmul(self.U.T, K))
         return half - matmul(matmul(half, self.U), self.U.T)
@@ -134,19 +146,23 @@ class LabeledProblem:
         if n_few_features(self.problem) is None:
             return None
         Phi = self.points.labeled_gram.factor
-        return Phi if self.U is None else Phi - matmul(self.U, matmul(self.U.T, Phi))
+        return Phi if self.U is None or self.S is not None else Phi - matmul(self.U, matmul(self.U.T, Phi))
 
-    def leading(self) -> tuple[Array, Array]:
-        """(s, U), s ascending, with K = U diag(s) Uᵀ: p columns of U if features are few, else n."""
-        if self.factor is None and self.U is not None:
+    def leading(self, *, centred: bool = True) -> tuple[Array, Array]:
+        """(s, V), s ascending, with K = V diag(s) Vᵀ: p columns of V if features are few, else n.
+
+        With an intercept that of P K P, if it is to be `centred`.
+        """
+        centred = centred and self.U is not None and self.S is None
+        if self.factor is None and centred:
             return _spectrum(self.matrix(1.0))
         if self.factor is None:
             pairs = self.points.labeled_gram.eigenpairs()
             assert pairs is not None
             return pairs
-        U, sigma = thin_svd(self.factor)
-        xp = array_namespace(U)
-        return xp.flip(sigma * sigma), xp.flip(U, axis=1)
+        V, sigma = thin_svd(self.factor if centred else self.points.labeled_gram.factor)
+        xp = array_namespace(V)
+        return xp.flip(sigma * sigma), xp.flip(V, axis=1)
 
     def lift(self, a: Array) -> Array:
         """C (N, q) with h = 𝒦a on the labelled points. May be overridden."""
@@ -158,15 +174,27 @@ class LabeledProblem:
 
     def no_constants(self) -> Array | None:
         """t = 0."""
-        return None if self.U is None else matmul(self.U.T, self.Psi) * 0.0
+        return None if self.U is None else matmul(self.U.T, self.inside(self.Psi)) * 0.0
+
+    def inside(self, X: Array) -> Array:
+        """The columns of the coordinates, without that of the rest."""
+        return X if self.rest is None else X[:, : X.shape[1] - 1]
+
+    def with_rest(self, a: Array, H: Array, omega: Array) -> tuple[Array, Array]:
+        """a and h with the coordinate of the rest: h = 0, and λa = ωe as for all others."""
+        if self.rest is None:
+            return a, H
+        xp = array_namespace(a)
+        last = (omega * self.rest / self.lam)[:, None]
+        return xp.concat([a, last], axis=1), xp.concat([H, xp.zeros_like(last)], axis=1)
 
     def solution(self, a: Array, t: Array | None, *how: Any) -> Solution:
         """The solution with h = 𝒦a + U t at the labelled points, and how it was found."""
-        C = self.lift(a)
+        C = self.lift(self.inside(a))
         if self.U is None or t is None:
             return Solution(C, *how)
         H = self.points.rows_of((self.problem.gram @ C)[: self.problem.n_labeled, :])
-        B = (t - matmul(self.U.T, H)) / self._norms[:, None]  # 𝒦a = P H
+        B = (t - matmul(self.U.T, H)) / self._norms[:, None]  # Uᵀh is t, and that of H is the part of C
         return Solution(C, *how, intercept=B[0, :])
 
     def objective(self, H: Array, sq_norm: float) -> float:
@@ -186,11 +214,12 @@ class BlockLabeledProblem(LabeledProblem):
     @cached_property
     def flat(self) -> LabeledProblem:
         """The problem on vec(Ψ)."""
-        return LabeledProblem(flatten(replace(self.problem, mask=None)))
+        return LabeledProblem(flatten(replace(self.problem, mask=None, rest=None)))
 
     def kernel(self, *, spectral: bool) -> LabeledKernel:
         """𝒦 on vec(a)."""
         flat = self.flat.kernel(spectral=spectral)
+        assert not isinstance(flat, RestKernel)
         return self.with_constants(StackedKernel(flat.base if isinstance(flat, CentredKernel) else flat))
 
     def lift(self, a: Array) -> Array:
@@ -209,7 +238,7 @@ class SpectralKernel:
 
     def __init__(self, problem: LabeledProblem) -> None:
         self.operator = problem.operator
-        q = problem.Psi.shape[1]
+        q = problem.inside(problem.Psi).shape[1]
         self.blocks: list[tuple[Array, Array, np.ndarray]] = []
         if problem.semi_supervised:
             for g, group in problem.operator.groups(q):
@@ -309,6 +338,58 @@ class CentredKernel:
 
 
 @dataclass(eq=False)
+class BorderedKernel:
+    """𝒦 with constants u t S, S (r, q) with orthonormal rows: fewer constants than outputs."""
+
+    base: PlainKernels
+    U: Array  # (n, 1)
+    S: Array
+
+    def __post_init__(self) -> None:
+        self._solved: tuple[float, list[Array], Array] | None = None
+
+    def product(self, a: Array) -> Array:
+        """𝒦a."""
+        return self.base.product(a)
+
+    def _along(self, X: Array) -> Array:
+        """⟨u s_l, X⟩, (r,)."""
+        return matmul(self.S, matmul(X.T, self.U))[:, 0]
+
+    def resolve(self, X: Array, c: float) -> tuple[Array, Array]:
+        """A with 𝒦A + u t S + cA = X and ⟨u s_l, A⟩ = 0, and 𝒦A + u t S."""
+        xp = array_namespace(X)
+        if self._solved is None or self._solved[0] != c:
+            parts = [self.base.resolve(matmul(self.U, s[None, :]), c)[0] for s in self.S]
+            self._solved = c, parts, xp.stack([self._along(part) for part in parts], axis=1)
+        _, parts, M = self._solved
+        A, _ = self.base.resolve(X, c)
+        t = xp.linalg.solve(M, self._along(A)[:, None])[:, 0]
+        for value, part in zip(t, parts, strict=True):
+            A = A - value * part
+        return A, X - c * A
+
+
+@dataclass(eq=False)
+class RestKernel:
+    """𝒦 with one more coordinate, the last, in which it is 0."""
+
+    base: SpectralKernel | DenseKernel | ThinKernel | StackedKernel | CentredKernel | BorderedKernel
+
+    def product(self, a: Array) -> Array:
+        """𝒦a."""
+        xp = array_namespace(a)
+        return xp.concat([self.base.product(a[:, :-1]), xp.zeros_like(a[:, -1:])], axis=1)
+
+    def resolve(self, X: Array, c: float) -> tuple[Array, Array]:
+        """(𝒦 + cI)⁻¹X and 𝒦(𝒦 + cI)⁻¹X."""
+        xp = array_namespace(X)
+        S, V = self.base.resolve(X[:, :-1], c)
+        last = X[:, -1:]
+        return xp.concat([S, last / c], axis=1), xp.concat([V, xp.zeros_like(last)], axis=1)
+
+
+@dataclass(eq=False)
 class StackedKernel:
     """𝒦 on matrices, from a kernel on their entries in row-major order."""
 
@@ -327,7 +408,7 @@ class StackedKernel:
 
 
 PlainKernels = SpectralKernel | DenseKernel | ThinKernel | StackedKernel
-LabeledKernel = PlainKernels | CentredKernel  # `product` and `resolve` of 𝒦
+LabeledKernel = PlainKernels | CentredKernel | BorderedKernel | RestKernel  # `product` and `resolve` of 𝒦
 
 
 def _spectrum(K: Array) -> tuple[Array, Array]:

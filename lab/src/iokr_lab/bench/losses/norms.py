@@ -56,8 +56,8 @@ def _norm_question(
     K = gram(X, X, gamma)
     lam = largest_eigenvalue(K) / RATIO
     P0 = dual.loss(Y)
-    ours = IOKR(RBF(gamma), alpha=lam, loss=loss, solver=Auto(tol=TOL))
-    unit = IOKR(RBF(gamma), alpha=lam)
+    ours = IOKR(RBF(gamma), alpha=lam, loss=loss, solver=Auto(tol=TOL), intercept=False)
+    unit = IOKR(RBF(gamma), alpha=lam, intercept=False)
     plain = DualGradient(X, Y, gamma, lam, dual, timed=_TIMED)
     fast = DualGradient(X, Y, gamma, lam, dual, accelerated=True)
 

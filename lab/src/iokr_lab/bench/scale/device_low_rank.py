@@ -120,11 +120,11 @@ def fits(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
         names = ("IOKR, uniform", "floor, uniform", "IOKR, random pivots", "floor, random pivots", "25 alphas + LOO")
         found = _taking_turns(
             run.repeat,
-            partial(IOKR(uniform, alpha=ALPHA).fit, X, Y),
+            partial(IOKR(uniform, alpha=ALPHA, intercept=False).fit, X, Y),
             partial(uniform_floor, X, Y, m, run.seed),
-            partial(IOKR(random, alpha=ALPHA).fit, X, Y),
+            partial(IOKR(random, alpha=ALPHA, intercept=False).fit, X, Y),
             partial(pivoted_floor, X, Y, m, run.seed),
-            partial(IOKRCV(uniform, alphas=ALPHAS).fit, X, Y),
+            partial(IOKRCV(uniform, alphas=ALPHAS, intercept=False).fit, X, Y),
         )
         floors = (found[1], found[1], found[3], found[3], found[1])
         rows = [
@@ -139,7 +139,7 @@ def fits(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
 
 def _apart(X: Any, Y: Any, kernel: Nystroem) -> str:
     """How far our h is from that of the loops by hand, with our landmarks."""
-    model = IOKR(kernel, alpha=ALPHA).fit(X, Y)
+    model = IOKR(kernel, alpha=ALPHA, intercept=False).fit(X, Y)
     points = X[model.kernel_.pivots_]
     new = X[:1000]
     import torch
@@ -193,8 +193,9 @@ def streams(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
     rng = np.random.default_rng(run.seed)
     X = rng.standard_normal((sizes[-1], P))
     Y = np.sin(X @ rng.standard_normal((P, Q)) / P**0.5) + 0.3 * rng.standard_normal((sizes[-1], Q))
-    drawn = IOKR(Nystroem(RBF(GAMMA), m, pivots="uniform", random_state=run.seed), alpha=ALPHA)
-    pivoted = IOKR(Nystroem(RBF(GAMMA), m, pivots="random", random_state=run.seed), alpha=ALPHA)
+    parts: dict[str, Any] = {"alpha": ALPHA, "intercept": False}
+    drawn = IOKR(Nystroem(RBF(GAMMA), m, pivots="uniform", random_state=run.seed), **parts)
+    pivoted = IOKR(Nystroem(RBF(GAMMA), m, pivots="random", random_state=run.seed), **parts)
     rows = []
     peaks = []
     rate = 0.0
@@ -241,7 +242,7 @@ cupy.cuda.runtime.deviceSynchronize()
 for _ in range(2):
     start = perf_counter()
     try:
-        IOKR(RBF(0.1)).fit(X, Y)
+        IOKR(RBF(0.1), intercept=False).fit(X, Y)
     except MemoryError as error:
         print(perf_counter() - start, str(error).replace(chr(10), " "), sep="\\t")
 """

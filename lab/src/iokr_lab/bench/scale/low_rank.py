@@ -98,7 +98,7 @@ def one_fit(*, seed: int = 0, n: int = 100_000, m: int = 1000) -> Question:
     gamma = 1.0 / P
     kernel = Nystroem(RBF(gamma), m, pivots="uniform", random_state=seed)
     points = X[kernel.fit(X).pivots_]
-    model = IOKR(kernel, alpha=ALPHA)
+    model = IOKR(kernel, alpha=ALPHA, intercept=False)
     new = X[:100]
 
     def by_features(D: Matrix) -> dict[str, Matrix]:
@@ -155,7 +155,7 @@ def _path(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
     """25 alphas and leave-one-out, from moments and from singular vectors."""
     n, m = (600, 40) if run.quick else (20_000, 1000)
     X, Y = smooth_vectors(np.random.default_rng(run.seed), n, P, Q)
-    problem = fitted_problem(IOKR(Nystroem(RBF(1.0 / P), m), alpha=ALPHA).fit(X, Y))
+    problem = fitted_problem(IOKR(Nystroem(RBF(1.0 / P), m), alpha=ALPHA, intercept=False).fit(X, Y))
     question = Question(
         f"25 alphas and leave-one-out, n = {n}, m = {m}",
         (
@@ -201,7 +201,7 @@ def _letters(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
         found = []
         for draw in range(1 if pivots == "greedy" else draws):
             kernel = Nystroem(RBF(0.02), m, pivots=pivots, random_state=run.seed + draw)
-            H = IOKRCV(kernel).fit(X[:n], Y[:n]).decision_function(X[n:])
+            H = IOKRCV(kernel, intercept=False).fit(X[:n], Y[:n]).decision_function(X[n:])
             found.append(100 * float(np.mean(np.argmax(H, axis=1) != np.argmax(Y[n:], axis=1))))
         errors[pivots] = float(np.mean(found))
         rows.append({"landmarks": pivots, "test error (%)": errors[pivots], "draws": len(found)})

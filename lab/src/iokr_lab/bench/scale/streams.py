@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 import numpy as np
+from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from iokr import IOKR, IOKRCV, Stream
@@ -50,25 +51,26 @@ def _streams(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
     m, rows = (20, 100) if run.quick else (2000, 8192)
     sizes = (500, 1000, 5000) if run.quick else (100_000, 300_000, 1_000_000)
     kernel = Nystroem(RBF(1.0 / P), m)
+    model = IOKR(kernel, alpha=ALPHA, intercept=False)
     grown = []
     for n in sizes:
         run.step(f"stream of {n} rows")
         source = Stream(partial(_chunks, run.seed, n, rows))
         tracemalloc.start()
-        _, seconds = _timed(partial(IOKR(kernel, alpha=ALPHA).fit, source))
+        _, seconds = _timed(partial(clone(model).fit, source))
         grown.append({"n": n, "seconds": seconds, "bytes": tracemalloc.get_traced_memory()[1]})
         tracemalloc.stop()
     n = sizes[0]
     run.step(f"partial_fit of {n} rows")
     source = Stream(partial(_chunks, run.seed, n, rows))
-    whole = IOKR(kernel, alpha=ALPHA).fit(source)
-    parts = IOKR(kernel, alpha=ALPHA)
+    whole = clone(model).fit(source)
+    parts = clone(model)
     for X, Y in _chunks(run.seed, n, rows):
         parts.partial_fit(X, Y)
     new = np.random.default_rng(1).normal(size=(100, P))
     h = whole.predict(new)
     difference = float(np.abs(parts.predict(new) - h).max() / np.abs(h).max())
-    folds, folds_seconds = _timed(partial(IOKRCV(kernel, cv=3).fit, source))
+    folds, folds_seconds = _timed(partial(IOKRCV(kernel, cv=3, intercept=False).fit, source))
     bound = 8.0 * (4 * m * m + 3 * rows * (P + Q + 2 * m))
     largest = grown[-1]["bytes"]
     verdicts = [
@@ -137,7 +139,7 @@ def _dask(run: Run) -> tuple[Sequence[Table | Figure], Sequence[Verdict]]:
     distributed = import_module("distributed")
     n, m, rows = (1000, 20, 100) if run.quick else (400_000, 1000, 20_000)
     count, shard = (2000, 250) if run.quick else (10_000_000, 250_000)
-    model = IOKR(Nystroem(RBF(1.0 / P), m), alpha=ALPHA)
+    model = IOKR(Nystroem(RBF(1.0 / P), m), alpha=ALPHA, intercept=False)
     new = np.random.default_rng(1).normal(size=(100, P))
     X, Y = smooth_vectors(np.random.default_rng(run.seed), 400 if run.quick else 2000, P, _DIMENSIONS)
     ranked = IOKR(RBF(1.0 / P), output_kernel=RBF(0.5), embedding=FewOutputs(20 if run.quick else 50), alpha=0.1)
