@@ -241,4 +241,3 @@ each_norm = pytest.mark.parametrize("name", NORMS)
 each_loss_and_intercept = pytest.mark.parametrize(  # the margin has none
     ("name", "intercept"), [(name, False) for name in NAMES] + [(name, True) for name in NORMS]
 )
-each_intercept = pytest.mark.parametrize("intercept", [False, True], ids=["", "intercept"])

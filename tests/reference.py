@@ -153,12 +153,13 @@ class Ridge:
         residuals = np.nan_to_num(self.Y - self.leave_one_out())
         return self.Y.shape[1] * float(np.sum(importance * residuals**2) / np.sum(importance))
 
-    def objective(self, C: NDArray) -> float:
+    def objective(self, C: NDArray, b: ArrayLike = 0.0) -> float:
         """The sum above, term by term."""
         H = self.K @ C @ self.operator
         N, d = H.shape
+        b = np.broadcast_to(b, d)
         loss = sum(
-            0.5 * self.importance[i, j] * (H[i, j] - self.Y[i, j]) ** 2
+            0.5 * self.importance[i, j] * (H[i, j] + b[j] - self.Y[i, j]) ** 2
             for i in range(self.n)
             for j in range(d)
             if not np.isnan(self.Y[i, j])

@@ -3,11 +3,14 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 import reference
 
 GAMMA = 0.4
+
+each_intercept = pytest.mark.parametrize("intercept", [False, True], ids=["", "intercept"])
 
 
 def vectors(n: int, p: int = 2, seed: int = 0) -> NDArray:

@@ -19,7 +19,6 @@ from loss_samples import (
     OUTPUTS,
     SETTINGS,
     case,
-    each_intercept,
     each_loss,
     each_loss_and_intercept,
     each_norm,
@@ -27,7 +26,7 @@ from loss_samples import (
     structured,
 )
 from reference import assert_close
-from samples import GAMMA, operator
+from samples import GAMMA, each_intercept, operator
 
 CASES = [(name, setting) for name in NAMES for setting in SETTINGS if name != "margin" or "intercept" not in setting]
 CASES += [(name, setting) for name in NORMS for setting in HOLES]

@@ -153,7 +153,15 @@ class Geometry:
             pairs = self.gram.eigenpairs(known=True)
             if pairs is not None:
                 return pairs
-        return eigh(self.system(), overwrite=True, graded=self.graded)
+        omega, V = eigh(self.system(), overwrite=True, graded=self.graded)
+        return omega, self.without_constants(V)
+
+    def without_constants(self, V: Array) -> Array:
+        """P V: eigenvectors of small eigenvalues have a part along U by rounding, which 1/λ makes large.
+
+        May be overridden.
+        """
+        return self.centre(V)
 
     def targets(self, Psi: Array) -> Array:
         """P√w Ψ on the active rows."""
@@ -364,6 +372,10 @@ class ManifoldGeometry(Geometry):
     def own_share(self, alpha: float, g: float = 1.0) -> float:
         """0: U has no coordinate here."""
         return 0.0
+
+    def without_constants(self, V: Array) -> Array:
+        """V: U has no coordinate here."""
+        return V
 
     def unpenalised(self, Psi: Any, C: Array, operator: OutputOperator) -> Array | None:
         """B (k, q); K√wU has a row for every point."""
