@@ -69,7 +69,7 @@ def test_the_search_that_ends_lowest_counts():
     again = KernelAutoencoder(RBF(2.0), 1, n_starts=6, random_state=0).fit(CIRCLE)
     np.testing.assert_array_equal(again.codes_, several.codes_)
     least = several.objectives_.min()
-    outer = IOKR(RBF(1.0), alpha=1.0).fit(several.codes_, CIRCLE)
+    outer = IOKR(RBF(1.0), alpha=1.0, intercept=False).fit(several.codes_, CIRCLE)
     H = outer.decision_function(several.codes_)
     assert np.sum((CIRCLE - H) ** 2) / 2 + np.sum(outer.solution_.C * H) / 2 < least
 
@@ -97,7 +97,7 @@ def test_by_the_kernel_and_by_exact_coordinates(code_kernel):
 def test_the_outer_layer_is_iokr_on_codes():
     Y = SMOOTH
     model = KernelAutoencoder(RBF(0.1), 2, code_kernel=RBF(0.7), alpha=0.3, random_state=0).fit(X, Y)
-    outer = IOKR(RBF(0.7), alpha=0.3).fit(model.codes_, Y)
+    outer = IOKR(RBF(0.7), alpha=0.3, intercept=False).fit(model.codes_, Y)
     assert_close(model.transform(X), model.codes_, 1e-6)
     assert_close(model.predict(NEW), outer.predict(model.transform(NEW)), 1e-9)
     assert_close(model.inverse_transform(model.codes_[:4]), outer.predict(model.codes_[:4]), 1e-9)
@@ -113,7 +113,7 @@ def test_no_step_is_left_that_helps(loss):
     A = np.linalg.lstsq(K, model.codes_, rcond=1e-12)[0]
 
     def objective(A):
-        outer = IOKR(RBF(1.0), loss=loss, alpha=0.3).fit(K @ A, Y)
+        outer = IOKR(RBF(1.0), loss=loss, alpha=0.3, intercept=False).fit(K @ A, Y)
         C, H = outer.solution_.C, outer.decision_function(K @ A)
         return float(np.sum(outer.loss_.value(H, Y)) + 0.15 * np.sum(C * H) + 0.05 * np.sum(A * (K @ A)))
 

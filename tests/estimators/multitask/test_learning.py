@@ -16,8 +16,8 @@ from task_samples import GAMMA, kernel_matrix, sample
 ALPHA = 0.3
 
 
-def pieces(seed=0, missing=False, weighted=False, manifold=False, n=10, d=3):
-    """Data, fitted model, K, and 𝓕(A) = min_B 𝓕(B, A) by a dense system."""
+def pieces(seed=0, missing=False, weighted=False, manifold=False, intercept=False, n=10, d=3):
+    """Fitted model, 𝓕(A) = min_B 𝓕(B, A) by a dense system, and its first part at h = 0 or at the best intercept."""
     X, Y, X_u, rng = sample(seed, n=n, d=d, u=4)
     w = rng.integers(1, 4, size=n).astype(float) if weighted else None
     if missing:
@@ -26,18 +26,19 @@ def pieces(seed=0, missing=False, weighted=False, manifold=False, n=10, d=3):
     K, B = kernel_matrix(everything), rng.normal(size=(len(everything), 6))
     L = B @ B.T if manifold else None
     extra = {"X_unlabeled": X_u} if manifold else {}
-    model = MultiTask(
-        RBF(GAMMA), learn_tasks=True, alpha=ALPHA, tol=1e-10, manifold=Given(0.2, L) if manifold else None
-    ).fit(X, Y, sample_weight=w, **extra)
-    problem = Ridge(K, Y, ALPHA, L=L, mu=0.2 if manifold else 0.0, weight=w)
+    settings = {"alpha": ALPHA, "tol": 1e-10, "manifold": Given(0.2, L) if manifold else None, "intercept": intercept}
+    model = MultiTask(RBF(GAMMA), learn_tasks=True, **settings).fit(X, Y, sample_weight=w, **extra)
+    problem = Ridge(K, Y, ALPHA, L=L, mu=0.2 if manifold else 0.0, weight=w, intercept=intercept)
     C = problem.coefficients()
     epsilon = 1e-3 * np.trace(C.T @ K @ C) / d
 
     def objective(A):
-        at = problem.at(A=A)
-        return at.objective(at.coefficients()) + ALPHA * epsilon / 2 * np.trace(np.linalg.inv(A))
+        C, b = problem.at(A=A).solution()
+        return problem.at(A=A, Y=Y - b).objective(C) + ALPHA * epsilon / 2 * np.trace(np.linalg.inv(A))
 
-    size = 0.5 * np.sum((np.ones(n) if w is None else w)[:, None] * np.nan_to_num(Y) ** 2)
+    importance = problem.importance[:n]
+    mean = np.sum(importance * np.nan_to_num(Y), axis=0) / importance.sum(axis=0) if intercept else 0.0
+    size = 0.5 * np.sum(importance * np.nan_to_num(Y - mean) ** 2)
     return model, objective, size, (X_u, everything, problem)
 
 
@@ -48,6 +49,7 @@ CASES = [
     {"missing": True},
     {"missing": True, "weighted": True, "manifold": True},
 ]
+CASES = [{**case, "intercept": intercept} for intercept in (False, True) for case in CASES]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

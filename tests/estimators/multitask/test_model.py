@@ -23,8 +23,8 @@ from reference import Ridge, assert_close
 from task_samples import GAMMA, kernel_matrix, sample
 
 
-def similarity_by_loops(Y, w=None):
-    """exp(−‖Y^p − Y^q‖² / median), distances as means over the rows that have both targets."""
+def similarity_by_loops(Y, w=None, centred=False):
+    """exp(−‖Y^p − Y^q‖² / median), distances as means over the rows that have both targets, or variances."""
     n, d = Y.shape
     w = np.ones(n) if w is None else w
     D = np.full((d, d), np.nan)
@@ -32,7 +32,9 @@ def similarity_by_loops(Y, w=None):
         for q in range(d):
             both = [i for i in range(n) if not np.isnan(Y[i, p] + Y[i, q]) and w[i] > 0]
             if both:
-                D[p, q] = sum(w[i] * (Y[i, p] - Y[i, q]) ** 2 for i in both) / sum(w[i] for i in both)
+                total = sum(w[i] for i in both)
+                mean = sum(w[i] * (Y[i, p] - Y[i, q]) for i in both) / total if centred else 0.0
+                D[p, q] = sum(w[i] * (Y[i, p] - Y[i, q] - mean) ** 2 for i in both) / total
     apart = [D[p, q] for p in range(d) for q in range(p) if D[p, q] > 0]
     M = np.where(np.isnan(D), 0.0, np.exp(-np.nan_to_num(D) / (np.median(apart) if apart else 1.0)))
     np.fill_diagonal(M, 1.0)
@@ -46,12 +48,13 @@ def operator(M, mu):
 # ------------------------------------------------------------------------------------------------ similarity, operator
 
 
-def test_similarity_is_the_formula():
+@pytest.mark.parametrize("centred", [False, True])
+def test_similarity_is_the_formula(centred):
     _, Y, _, rng = sample()
-    assert_close(task_similarity(Y), similarity_by_loops(Y), 1e-12)
+    assert_close(task_similarity(Y, centred=centred), similarity_by_loops(Y, centred=centred), 1e-12)
     Y[rng.uniform(size=Y.shape) < 0.3] = np.nan
     w = rng.uniform(size=len(Y)) * (np.arange(len(Y)) != 3)
-    assert_close(task_similarity(Y, w), similarity_by_loops(Y, w), 1e-12)
+    assert_close(task_similarity(Y, w, centred=centred), similarity_by_loops(Y, w, centred), 1e-12)
 
 
 @pytest.mark.parametrize("shift", [1e6, 1e9])
@@ -89,7 +92,8 @@ def test_the_norm_is_the_sum_of_differences_and_tasks():
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("manifold", [False, True])
-def test_operator_model_solves_the_system(mu, given, missing, weighted, manifold):
+@pytest.mark.parametrize("intercept", [False, True])
+def test_operator_model_solves_the_system(mu, given, missing, weighted, manifold, intercept):
     X, Y, X_u, rng = sample()
     M = rng.uniform(size=(4, 4))
     M = (M + M.T) / 2 * (rng.uniform(size=(4, 4)) < 0.9).all()
@@ -107,9 +111,10 @@ def test_operator_model_solves_the_system(mu, given, missing, weighted, manifold
         task_weight=mu,
         alpha=0.2,
         manifold=Given(0.3, L) if manifold else None,
+        intercept=intercept,
     ).fit(X, Y, sample_weight=w, X_unlabeled=X_u if manifold else None)
-    A = operator(M if given else similarity_by_loops(Y, w), mu)
-    expected = Ridge(K, Y, 0.2, A=A, L=L, mu=0.3 if manifold else 0.0, weight=w)
+    A = operator(M if given else similarity_by_loops(Y, w, intercept), mu)
+    expected = Ridge(K, Y, 0.2, A=A, L=L, mu=0.3 if manifold else 0.0, weight=w, intercept=intercept)
     new = rng.normal(size=(5, 2))
     assert_close(model.A_, A, 1e-10)
     assert_close(model.predict(new), expected.values(kernel_matrix(new, everything)), 1e-9)
@@ -246,14 +251,15 @@ def test_axes_of_length_one_are_dropped():
 
 
 def test_coupling_helps_tasks_that_are_one():
+    """Without intercepts: these are not coupled."""
     rng = np.random.default_rng(0)
     X = np.linspace(0, 6, 25)[:, None]
     truth = np.repeat(np.sin(X), 8, axis=1)
     Y = truth + 0.7 * rng.normal(size=truth.shape)
-    alone = MultiTaskCV(RBF(0.5), task_weights=(0.0,)).fit(X, Y)
+    alone = MultiTaskCV(RBF(0.5), task_weights=(0.0,), intercept=False).fit(X, Y)
     for model in (
-        MultiTaskCV(RBF(0.5)).fit(X, Y),
-        MultiTaskCV(RBF(0.5), learn_tasks=True, alphas=(0.1, 1.0, 10.0)).fit(X, Y),
+        MultiTaskCV(RBF(0.5), intercept=False).fit(X, Y),
+        MultiTaskCV(RBF(0.5), learn_tasks=True, alphas=(0.1, 1.0, 10.0), intercept=False).fit(X, Y),
     ):
         assert np.mean((model.predict(X) - truth) ** 2) < 0.6 * np.mean((alone.predict(X) - truth) ** 2)
 

@@ -13,6 +13,7 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.ensemble import StackingClassifier, StackingRegressor, VotingClassifier, VotingRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF as GaussianRBF
+from sklearn.gaussian_process.kernels import ConstantKernel
 from sklearn.inspection import PartialDependenceDisplay, permutation_importance
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -60,10 +61,11 @@ def waves(n=60, q=None):
     return X, Y if q == 2 else Y[:, 0]
 
 
-def test_is_iokr_with_delta():
+@pytest.mark.parametrize("intercept", [False, True])
+def test_is_iokr_with_delta(intercept):
     X, y = iris()
-    ours = IOKRClassifier(RBF(0.3), alpha=0.1).fit(X, y)
-    theirs = IOKR(RBF(0.3), output_kernel=Delta(), alpha=0.1).fit(X, y)
+    ours = IOKRClassifier(RBF(0.3), alpha=0.1, intercept=intercept).fit(X, y)
+    theirs = IOKR(RBF(0.3), output_kernel=Delta(), alpha=0.1, intercept=intercept).fit(X, y)
     scores = theirs.scores(X, ours.classes_)
     assert_allclose(ours.decision_function(X), scores, atol=1e-10)
     assert_array_equal(ours.predict(X), ours.classes_[scores.argmax(axis=1)])
@@ -135,35 +137,44 @@ def test_texts_as_inputs():
 @pytest.mark.parametrize("q", [None, 2])
 def test_is_kernel_ridge(q):
     X, y = waves(q=q)
-    ours = IOKRRegressor(RBF(0.7), alpha=0.3).fit(X, y)
+    ours = IOKRRegressor(RBF(0.7), alpha=0.3, intercept=False).fit(X, y)
     theirs = KernelRidge(alpha=0.3, kernel="rbf", gamma=0.7).fit(X, y)
     assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-9)
     assert ours.predict(X).shape == y.shape
 
 
+def gaussian_process(intercept):
+    """An intercept is the limit of a constant of large variance, 1e6, and what is equal is so to its inverse."""
+    kernel = GaussianRBF(1.0) + ConstantKernel(1e6) if intercept else GaussianRBF(1.0)
+    return GaussianProcessRegressor(kernel, alpha=0.3, optimizer=None), 1e-5 if intercept else 1e-8
+
+
 @pytest.mark.parametrize("q", [None, 2])
-def test_standard_deviation_is_that_of_a_gaussian_process(q):
+@pytest.mark.parametrize("intercept", [False, True])
+def test_standard_deviation_is_that_of_a_gaussian_process(q, intercept):
     X, y = waves(q=q)
     new = np.linspace(-2, 8, 30)[:, None]
-    ours = IOKRRegressor(RBF(0.5), alpha=0.3).fit(X, y)
-    theirs = GaussianProcessRegressor(GaussianRBF(1.0), alpha=0.3, optimizer=None).fit(X, y)
+    ours = IOKRRegressor(RBF(0.5), alpha=0.3, intercept=intercept).fit(X, y)
+    process, tolerance = gaussian_process(intercept)
     mean, std = ours.predict(new, return_std=True)
-    expected, latent = theirs.predict(new, return_std=True)
-    assert_allclose(mean, expected, atol=1e-8)
+    expected, latent = process.fit(X, y).predict(new, return_std=True)
+    assert_allclose(mean, expected, atol=tolerance)
     assert std.shape == mean.shape
-    assert_allclose(std, np.sqrt(latent**2 + 0.3) * np.ravel(ours.scale_)[: 1 if q is None else None], rtol=1e-8)
+    scale = np.ravel(ours.scale_)[: 1 if q is None else None]
+    assert_allclose(std, np.sqrt(latent**2 + 0.3) * scale, rtol=tolerance)
 
 
-def test_scale_is_that_of_leave_one_out_residuals():
+@pytest.mark.parametrize("intercept", [False, True])
+def test_scale_is_that_of_leave_one_out_residuals(intercept):
     X, y = waves(30)
-    model = IOKRRegressor(RBF(0.5), alpha=0.3).fit(X, y)
+    model = IOKRRegressor(RBF(0.5), alpha=0.3, intercept=intercept).fit(X, y)
     squares = []
     for i in range(30):
         rest = np.arange(30) != i
-        gp = GaussianProcessRegressor(GaussianRBF(1.0), alpha=0.3, optimizer=None).fit(X[rest], y[rest])
-        mean, std = gp.predict(X[~rest], return_std=True)
+        process, tolerance = gaussian_process(intercept)
+        mean, std = process.fit(X[rest], y[rest]).predict(X[~rest], return_std=True)
         squares.append((y[i] - mean[0]) ** 2 / (std[0] ** 2 + 0.3))
-    assert_allclose(model.scale_, np.sqrt(np.mean(squares)), rtol=1e-8)
+    assert_allclose(model.scale_, np.sqrt(np.mean(squares)), rtol=tolerance)
 
 
 def test_most_new_rows_are_within_two_standard_deviations():
@@ -188,10 +199,20 @@ def test_deviation_needs_the_square_loss():
         IOKRRegressor(alpha=0.1, loss=Huber()).fit(X, y).predict(X, return_std=True)
 
 
-def test_centered_far_away_is_the_mean():
+def test_far_away_is_the_mean_of_correlated_outputs():
+    """b = 1ᵀ(K + αI)⁻¹y / 1ᵀ(K + αI)⁻¹1; 0 without an intercept."""
     X, y = waves()
-    assert_allclose(IOKRRegressor(RBF(0.5), intercept=True).fit(X, y + 7).predict([[1e3]]), (y + 7).mean())
-    assert_allclose(IOKRRegressor(RBF(0.5)).fit(X, y + 7).predict([[1e3]]), 0)
+    weight = np.linalg.solve(RBF(0.5)(X, X) + 0.3 * np.eye(60), np.ones(60))
+    far = IOKRRegressor(RBF(0.5), alpha=0.3).fit(X, y + 7).predict([[1e3]])
+    assert_allclose(far, weight @ (y + 7) / weight.sum(), rtol=1e-10)
+    assert_allclose(IOKRRegressor(RBF(0.5), intercept=False).fit(X, y + 7).predict([[1e3]]), 0)
+
+
+def test_one_row():
+    """It is the intercept; left out, h is 0."""
+    model = IOKRRegressor(RBF(0.5)).fit([[1.0]], [3.0])
+    assert_allclose(model.predict([[0.0], [5.0]]), 3.0)
+    assert_allclose(model.model_.loo_errors_, 9.0)
 
 
 def test_kinds():

@@ -103,7 +103,7 @@ class SpectralPath(PointsPath):
 
     def loo_errors(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None = None) -> np.ndarray:
         """Σ w‖ψ − h₋ᵢ‖² / Σ w for each alpha, several per product. May be overridden."""
-        if groups is not None:
+        if groups is not None or self.points.leaves_nothing():
             return super().loo_errors(Psi, alphas, groups)
         # w_i ‖r_i‖² is (R/Q)_i² before the division by √w, and E preserves norms.
         Tt = self.points.to_labels(self.V)
