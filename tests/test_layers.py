@@ -38,7 +38,7 @@ LAYERS = [
     "iokr.solvers.iterative.box_qp",  # a method that knows no pairs, for solvers that do
     "iokr.solvers.closed_form",
     "iokr.solvers.iterative.krylov",  # products alone: for all of them
-    *("iokr.solvers.base", "iokr.solvers._routes", "iokr.solvers._units"),
+    *("iokr.solvers.base", "iokr.solvers._routes", "iokr.solvers._units", "iokr.solvers.constants"),
     *("iokr.operator_kernels", "iokr.manifolds", "iokr.embeddings", "iokr.kernels", "iokr.chem"),
     *("iokr.data", "iokr.data.chunks", "iokr.problem", "iokr.losses", "iokr.gram"),
     *(f"iokr.data.{name}" for name in ("candidates", "curves", "bits", "edits", "tree_edits")),

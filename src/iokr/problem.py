@@ -165,8 +165,8 @@ class Solution:
     n_iter : int
         Steps taken; 1 for closed forms.
     gap : float
-        Relative duality gap: the objective is within gap · J(0) of its minimum. 0 for closed forms, apart from
-        rounding.
+        Relative duality gap: the objective is within gap · J(0) of its minimum. With an intercept J(0) is that of
+        C = 0 and a constant in the middle of the outputs. 0 for closed forms, apart from rounding.
     converged : bool
         Whether the gap is within the tolerance.
     state : object

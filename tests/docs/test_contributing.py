@@ -197,7 +197,7 @@ def test_the_loss_is_certified_in_every_setting(examples, kind, semi):
     tighter = clone(model).set_params(solver__tol=1e-8)
     tighter.fit(X, Y, sample_weight=model.targets_.weight, X_unlabeled=more if semi else None)
     problem = fitted_problem(model)
-    loose, tight = (problem.objective(m.solution_.C) for m in (model, tighter))
+    loose, tight = (problem.objective(m.solution_.C, m.solution_.intercept[None, :]) for m in (model, tighter))
     assert model.solution_.gap <= 1e-5
     at_zero = problem.objective(0 * model.solution_.C)
     assert -1e-8 * at_zero <= loose - tight <= 1e-5 * at_zero

@@ -19,6 +19,7 @@ from iokr.losses import Expectile, Huber, Loss, Pinball
 from iokr.manifolds import Given, Laplacian
 from iokr.operator_kernels import ConditionalCovariance, Covariance, Decomposable, Transformable
 from iokr.solvers import Auto, ReducedRank
+from iokr.solvers._units import own_units
 from reference import graph_laplacian
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide"
@@ -132,6 +133,11 @@ def plain(loss, column, i):
     return fit(loss_of(loss), frozenset(), output_kernel, kernels[i]).distances(data()[0], data()[1])
 
 
+def parts_of(solution):
+    """C and B; B is None without an intercept."""
+    return solution.C, None if solution.intercept is None else solution.intercept[None, :]
+
+
 def serves(loss, parts, column):
     """The model fits to its certificate, and every part of the setting has its effect."""
     output_kernel, kernels = OPERATORS[column]
@@ -145,16 +151,17 @@ def serves(loss, parts, column):
         assert np.all(np.isfinite(answer))
         if parts:
             assert np.abs(answer - plain(loss, column, i)).max() > 1e-3
-        problem, C = fitted_problem(model), model.solution_.C
+        problem, C, B = fitted_problem(model), *parts_of(model.solution_)
         if problem.operator.oblique:  # the same in coordinates
             model.set_params(embedding=Eigen()).fit(X, Y, **arguments_of(parts))
             np.testing.assert_allclose(model.distances(X, Y), answer, atol=1e-9)
         elif model.loss_.quadratic:
-            assert np.abs(problem.gram @ problem.gradient(C)).max() < 1e-9
+            assert np.abs(problem.gram @ problem.gradient(C, B=B)).max() < 1e-9
         else:
-            closer = fit(loss_of(loss), parts, output_kernel, kernel, tol=1e-9).solution_.C
-            away = problem.objective(C) - problem.objective(closer)
-            assert -1e-9 <= away / problem.objective(0 * C) <= model.solution_.gap + 1e-9
+            closer = fit(loss_of(loss), parts, output_kernel, kernel, tol=1e-9).solution_
+            away = problem.objective(C, B) - problem.objective(*parts_of(closer))
+            at_zero = problem.objective(0 * C, own_units(problem)[1].origin)
+            assert -1e-9 <= away / at_zero <= model.solution_.gap + 1e-9
 
 
 def refuses(loss, parts, column, words):
@@ -312,7 +319,9 @@ def test_a_given_rank_goes_with_every_loss(loss):
     X, Y, _ = data()
     model = IOKR(RBF(0.5), loss=loss_of(loss), alpha=0.3, solver=ReducedRank(1)).fit(X, Y)
     assert model.solution_.converged
-    assert np.linalg.matrix_rank(model.decision_function(X), tol=1e-8) == 1
+    H = model.decision_function(X)
+    around = H.mean(axis=0) if model.solution_.intercept is not None else 0.0
+    assert np.linalg.matrix_rank(H - around, tol=1e-8) == 1
 
 
 @pytest.mark.parametrize("loss", [Pinball(0.9), Expectile(0.9)], ids=repr)

@@ -16,8 +16,8 @@ class Loss(Component, ABC):
 
     `quadratic` losses have closed forms, `smooth` ones a gradient everywhere; `calibrated` ones fix ‖h(x)‖, so that
     outputs can be ranked by distance. A smooth loss needs `value` and `gradient` only: `LBFGS` solves it, with a bound
-    of the distance to the minimum. A loss with kinks, or one with a sharper certificate, needs `prox` and `dual`:
-    `ADMM` solves it, with the duality gap. `radial` losses depend on ‖h − ψ‖ only; those with a `box_dual` can be
+    of the distance to the minimum. A loss with kinks, or one with a sharper certificate, needs `prox` and `dual`, and
+    `feasible` for models with an intercept: `ADMM` solves it, with the duality gap. `radial` losses depend on ‖h − ψ‖ only; those with a `box_dual` can be
     solved by `CoordinateDescent`, those that can be `reweighted` by `IRLS`. `entrywise` losses need vector outputs.
 
     Examples
@@ -45,6 +45,11 @@ class Loss(Component, ABC):
         """Whether the loss has a `prox`."""
         return type(self).prox is not Loss.prox
 
+    @property
+    def has_feasible(self) -> bool:
+        """Whether the loss states the domain of its conjugate."""
+        return type(self).feasible is not Loss.feasible
+
     @abstractmethod
     def value(self, H: Array, Psi: Array) -> Array:
         """ℓ(h_i, ψ_i), shape (n,)."""
@@ -62,7 +67,7 @@ class Loss(Component, ABC):
         raise ValueError(f"{self!r} has no `dual`, which a certificate needs; give the loss this method.")
 
     def feasible(self, W: Array, Psi: Array, weight: Array) -> Array:
-        """W projected, against rounding, on the domain of the conjugate. May be overridden."""
+        """W projected, against rounding and for an intercept, on the domain of the conjugate. May be overridden."""
         return W
 
     def in_units(self, s: float) -> Loss:

@@ -197,6 +197,10 @@ class Expectile(Loss):
         a = self._slopes(Psi - Z)
         return (a * Psi + t[:, None] * Z) / (a + t[:, None])
 
+    def feasible(self, W: Array, Psi: Array, weight: Array) -> Array:
+        """W: the conjugate is finite everywhere."""
+        return W
+
     def dual(self, W: Array, Psi: Array, weight: Array) -> Array:
         """Σ_j W_j ψ_j − W_j²/(2wa_j), a by the sign of W."""
         return array_namespace(W).sum(W * Psi - W * W / (2 * weight[:, None] * self._slopes(W)), axis=1)

@@ -130,6 +130,8 @@ class Solver(Component, ABC):
         posed, units = own_units(problem) if choice.solver.in_own_units else (problem, None)
         with device_errors(choice.solver.memory(problem), *refusal(self, problem), problem.like):
             solution = self._solve_by(choice, posed, start if units is None else units.start(start))
+        if problem.constants is not None and solution.intercept is None:
+            raise ValueError(f"{self!r} returns no intercept; set `intercept=False`, or a solver that finds it.")
         solution = solution if units is None else units.back(solution)
         if solution.gap != solution.gap:
             raise ValueError(

@@ -58,6 +58,8 @@ class ADMM(Solver):
             return f"{problem.loss!r} has no `prox`; use a closed form, or give the loss this method."
         if problem.mask is not None and not problem.loss.radial:
             return f"{problem.loss!r} cannot be used with missing entries of `y`; drop these rows."
+        if problem.constants is not None and not problem.loss.has_feasible:
+            return f"{problem.loss!r} has no `feasible`, which an intercept needs; add it, or set `intercept=False`."
         return refuses_products(problem)
 
     def memory(self, problem: Problem) -> float:
