@@ -144,8 +144,14 @@ def case(
     def model(solver=None, loss=ours, **parameters):
         return IOKR(
             scalar if A is None else Decomposable(scalar, A),
-            intercept=intercept,
-            **{"alpha": alpha, "manifold": Given(mu, L) if u else None, "loss": loss, "solver": solver, **parameters},
+            **{
+                "alpha": alpha,
+                "manifold": Given(mu, L) if u else None,
+                "loss": loss,
+                "solver": solver,
+                "intercept": intercept,
+                **parameters,
+            },
         )
 
     def fit(solver=None, **parameters):

@@ -10,7 +10,7 @@ from iokr.kernels import RBF, Linear, Polynomial, Precomputed
 from iokr.manifolds import Given, Laplacian
 from iokr.operator_kernels import Decomposable
 from reference import Ridge, assert_close
-from samples import GAMMA, OPERATORS, missing, operator, regression, weights
+from samples import GAMMA, OPERATORS, each_intercept, missing, operator, regression, weights
 from tolerance import deformed_condition, rounding
 
 
@@ -18,37 +18,42 @@ def with_operator(kernel, A):
     return kernel if A is None else Decomposable(kernel, A)
 
 
+@each_intercept
 @pytest.mark.parametrize("holes", ["none", "entries", "one column", "two patterns"])
 @pytest.mark.parametrize("kind", OPERATORS)
-def test_weights_and_holes_solve_the_dense_system(kind, holes):
+def test_weights_and_holes_solve_the_dense_system(kind, holes, intercept):
     s = regression(1, n=9)
     A, Y = operator(kind, 3), missing(holes, s.Y)
     for weighted in ("none", "any", "zeros", "tiny"):
         w = weights(weighted, 9)
-        model = IOKR(with_operator(RBF(GAMMA), A), alpha=0.05).fit(s.X, Y, sample_weight=w)
-        assert_close(model.decision_function(s.X_new), Ridge(s.K, Y, 0.05, A, weight=w).values(s.K_new), 1e-10)
+        model = IOKR(with_operator(RBF(GAMMA), A), alpha=0.05, intercept=intercept).fit(s.X, Y, sample_weight=w)
+        expected = Ridge(s.K, Y, 0.05, A, weight=w, intercept=intercept)
+        assert_close(model.decision_function(s.X_new), expected.values(s.K_new), 1e-10)
 
 
+@each_intercept
 @pytest.mark.parametrize("holes", ["none", "entries", "one column", "two patterns"])
 @pytest.mark.parametrize("kind", ["identity", "full", "singular"])
-def test_weights_and_holes_with_unlabelled_points(kind, holes):
+def test_weights_and_holes_with_unlabelled_points(kind, holes, intercept):
     s = regression(2, n=7, u=6)
     A, Y, L = operator(kind, 3), missing(holes, s.Y), reference.graph_laplacian(s.K)
     for weighted in ("none", "any", "zeros", "tiny"):
         w = weights(weighted, 7)
-        model = IOKR(with_operator(RBF(GAMMA), A), alpha=0.05, manifold=Laplacian(0.6))
+        model = IOKR(with_operator(RBF(GAMMA), A), alpha=0.05, manifold=Laplacian(0.6), intercept=intercept)
         model.fit(s.X, Y, sample_weight=w, X_unlabeled=s.U)
-        assert_close(model.decision_function(s.X_new), Ridge(s.K, Y, 0.05, A, L, 0.6, w).values(s.K_new), 1e-10)
+        expected = Ridge(s.K, Y, 0.05, A, L, 0.6, w, intercept=intercept)
+        assert_close(model.decision_function(s.X_new), expected.values(s.K_new), 1e-10)
 
 
+@each_intercept
 @pytest.mark.parametrize("kernel", [RBF(GAMMA), RBF(), Linear()], ids=["gamma given", "gamma estimated", "linear"])
 @pytest.mark.parametrize("kind", ["identity", "full"])
 @pytest.mark.parametrize("holes", ["none", "entries"])
-def test_whole_weights_are_repeated_rows(holes, kind, kernel):
+def test_whole_weights_are_repeated_rows(holes, kind, kernel, intercept):
     """Weight 0 removes the row, weight k is the row k times, in h and in the bandwidth."""
     s = regression(3, n=10)
     Y, counts = missing(holes, s.Y), np.array([1, 2, 0, 3, 1, 0, 2, 1, 1, 4])
-    model = IOKR(with_operator(kernel, operator(kind, 3)), alpha=0.1)
+    model = IOKR(with_operator(kernel, operator(kind, 3)), alpha=0.1, intercept=intercept)
     weighted = model.fit(s.X, Y, sample_weight=counts.astype(float)).decision_function(s.X_new)
     repeated = model.fit(np.repeat(s.X, counts, axis=0), np.repeat(Y, counts, axis=0)).decision_function(s.X_new)
     assert_close(weighted, repeated, 1e-10)
@@ -56,32 +61,26 @@ def test_whole_weights_are_repeated_rows(holes, kind, kernel):
     assert_close(weighted, removed, 1e-11)
 
 
-def test_whole_weights_are_repeated_rows_for_centred_outputs():
-    s = regression(4, n=10)
-    counts = np.array([1, 2, 0, 3, 1, 0, 2, 1, 1, 4])
-    model = IOKR(RBF(GAMMA), intercept=True, alpha=0.1)
-    weighted = model.fit(s.X, s.Y, sample_weight=counts).predict(s.X_new)
-    repeated = model.fit(np.repeat(s.X, counts, axis=0), np.repeat(s.Y, counts, axis=0)).predict(s.X_new)
-    assert_close(weighted, repeated, 1e-10)
-
-
+@each_intercept
 @pytest.mark.parametrize("embedding", [Implicit(), Eigen(), None], ids=str)
-def test_whole_weights_are_repeated_rows_for_implicit_outputs(embedding):
+def test_whole_weights_are_repeated_rows_for_implicit_outputs(embedding, intercept):
     s = regression(5, n=8)
     counts = np.array([1, 2, 0, 3, 1, 1, 2, 1])
     candidates = s.rng.normal(size=(6, 3))
-    model = IOKR(RBF(GAMMA), output_kernel=Polynomial(2, 0.5, 1.0), embedding=embedding, alpha=0.1)
+    common = {"output_kernel": Polynomial(2, 0.5, 1.0), "embedding": embedding, "intercept": intercept}
+    model = IOKR(RBF(GAMMA), alpha=0.1, **common)
     weighted = model.fit(s.X, s.Y, sample_weight=counts).distances(s.X_new, candidates)
     repeated = model.fit(np.repeat(s.X, counts, axis=0), np.repeat(s.Y, counts, axis=0)).distances(s.X_new, candidates)
     assert_close(weighted, repeated, 1e-10)
 
 
-def test_weights_are_not_normalised():
+@each_intercept
+def test_weights_are_not_normalised(intercept):
     """Multiplying all weights by c is dividing alpha by c."""
     s = regression(6)
     w = weights("any", 11)
-    scaled = IOKR(RBF(GAMMA), alpha=0.3).fit(s.X, s.Y, sample_weight=6 * w)
-    expected = IOKR(RBF(GAMMA), alpha=0.05).fit(s.X, s.Y, sample_weight=w)
+    scaled = IOKR(RBF(GAMMA), alpha=0.3, intercept=intercept).fit(s.X, s.Y, sample_weight=6 * w)
+    expected = IOKR(RBF(GAMMA), alpha=0.05, intercept=intercept).fit(s.X, s.Y, sample_weight=w)
     assert_close(scaled.decision_function(s.X_new), expected.decision_function(s.X_new), 1e-11)
 
 
@@ -125,18 +124,21 @@ def test_columns_without_an_operator_are_separate_fits(semi, intercept):
         assert_close(together[:, [j]], alone.predict(s.X_new), 1e-11)
 
 
-def test_a_mask_with_an_operator_shares_information_between_columns():
+@each_intercept
+def test_a_mask_with_an_operator_shares_information_between_columns(intercept):
     """The wrong answer, columns fitted apart, is far away: the test of the dense system can tell."""
     s = regression(10, n=9)
     Y, A = missing("entries", s.Y), operator("full", 3)
-    right = Ridge(s.K, Y, 0.1, A).values(s.K_new)
-    apart = Ridge(s.K, Y, 0.1, np.diag(np.diag(A))).values(s.K_new)
+    right = Ridge(s.K, Y, 0.1, A, intercept=intercept).values(s.K_new)
+    apart = Ridge(s.K, Y, 0.1, np.diag(np.diag(A)), intercept=intercept).values(s.K_new)
     assert np.abs(right - apart).max() > 1e-2
-    assert_close(IOKR(Decomposable(RBF(GAMMA), A), alpha=0.1).fit(s.X, Y).decision_function(s.X_new), right, 1e-10)
+    model = IOKR(Decomposable(RBF(GAMMA), A), alpha=0.1, intercept=intercept).fit(s.X, Y)
+    assert_close(model.decision_function(s.X_new), right, 1e-10)
 
 
+@each_intercept
 @pytest.mark.parametrize("solver_name", ["Eigen", "Cholesky"])
-def test_named_solvers_take_weights_and_masks_or_refuse_in_words(solver_name):
+def test_named_solvers_take_weights_and_masks_or_refuse_in_words(solver_name, intercept):
     import iokr.solvers
 
     s = regression(11, n=8)
@@ -144,14 +146,14 @@ def test_named_solvers_take_weights_and_masks_or_refuse_in_words(solver_name):
     solver = getattr(iokr.solvers, solver_name)()
     for targets, weight in ((Y, None), (s.Y, w), (Y, w)):
         for A in (None, operator("full", 3)):
-            model = IOKR(with_operator(RBF(GAMMA), A), alpha=0.1, solver=solver)
+            model = IOKR(with_operator(RBF(GAMMA), A), alpha=0.1, solver=solver, intercept=intercept)
             try:
                 model.fit(s.X, targets, sample_weight=weight)
             except ValueError as error:
                 assert f"{solver_name}() cannot solve this problem" in str(error)
             else:
-                expected = Ridge(s.K, targets, 0.1, A, weight=weight).values(s.K_new)
-                assert_close(model.decision_function(s.X_new), expected, 1e-10)
+                expected = Ridge(s.K, targets, 0.1, A, weight=weight, intercept=intercept)
+                assert_close(model.decision_function(s.X_new), expected.values(s.K_new), 1e-10)
 
 
 def test_a_column_without_any_target_is_warned_of():
@@ -184,25 +186,26 @@ def test_bad_weights_are_refused(bad):
         IOKR(RBF(GAMMA)).fit(s.X, s.Y, sample_weight=np.array(bad))
 
 
-def test_errors_of_a_path_count_rows_by_their_weight():
+@each_intercept
+def test_errors_of_a_path_count_rows_by_their_weight(intercept):
     s = regression(15, n=9)
     counts = np.array([1, 2, 0, 3, 1, 0, 2, 1, 1])
-    path = IOKRCV(RBF(GAMMA), alphas=(0.01, 0.1, 1.0)).fit(s.X, s.Y, sample_weight=counts)
-    loo = np.array(
-        [IOKR(RBF(GAMMA), alpha=a).fit(s.X, s.Y, sample_weight=counts).loo_decision_function() for a in path.alphas]
-    )
+    path = IOKRCV(RBF(GAMMA), alphas=(0.01, 0.1, 1.0), intercept=intercept).fit(s.X, s.Y, sample_weight=counts)
+    models = [IOKR(RBF(GAMMA), alpha=a, intercept=intercept) for a in path.alphas]
+    loo = np.array([model.fit(s.X, s.Y, sample_weight=counts).loo_decision_function() for model in models])
     squares = np.sum((s.Y - loo) ** 2, axis=2)
     assert_close(path.loo_errors_, squares @ counts / counts.sum(), 1e-11)
 
 
+@each_intercept
 @pytest.mark.parametrize("kind", ["full", "rank one"])
-def test_missing_targets_under_a_strong_penalty(kind):
+def test_missing_targets_under_a_strong_penalty(kind, intercept):
     """μγw_max/λ far above 1e6, where the deformed kernel must come from the other form; against 60 digits."""
     s = regression(16, n=5, u=4, d=2)
     Y, A, L = missing("entries", s.Y), operator(kind, 2), reference.graph_laplacian(s.K)
-    model = IOKR(Decomposable(Precomputed(s.K), A), alpha=1e-7, manifold=Given(10.0, L))
+    model = IOKR(Decomposable(Precomputed(s.K), A), alpha=1e-7, manifold=Given(10.0, L), intercept=intercept)
     model.fit(np.arange(5), Y, X_unlabeled=np.arange(5, 9))
-    expected = Ridge(s.K, Y, 1e-7, A, L, 10.0, exact=True)
+    expected = Ridge(s.K, Y, 1e-7, A, L, 10.0, exact=True, intercept=intercept)
     rtol = rounding(5, deformed_condition(s.K, 5, 1e-7, L, 10.0, A))  # about 1e-8
     assert_close(model.decision_function(np.arange(9)), expected.values(s.K), rtol)
     assert_close(model.loo_decision_function(), expected.leave_one_out(), rtol)
