@@ -11,6 +11,7 @@ from iokr.manifolds import Laplacian
 from iokr.operator_kernels import Decomposable
 from iokr.solvers import Cholesky, Eigen, ManifoldEigen
 from reference import assert_close
+from samples import each_intercept
 
 N = 700  # more rows than a panel of the Gram matrix
 
@@ -28,22 +29,42 @@ def test_kernel_ridge_and_leave_one_out(solver, weighted):
     rng, X, Y = data()
     w = rng.uniform(0.1, 2.0, size=N) if weighted else None
     rival = KernelRidge(alpha=0.3, kernel="rbf", gamma=0.2).fit(X, Y, sample_weight=w)
-    model = IOKR(RBF(0.2), alpha=0.3, solver=solver).fit(X, Y, sample_weight=w)
+    model = IOKR(RBF(0.2), alpha=0.3, solver=solver, intercept=False).fit(X, Y, sample_weight=w)
     assert_close(model.predict(X[:50] + 0.1), rival.predict(X[:50] + 0.1), 1e-10)
     root = np.ones(N) if w is None else np.sqrt(w)
     inverse = np.linalg.inv(root[:, None] * rival._get_kernel(X) * root + 0.3 * np.eye(N))
     residuals = (inverse @ (root[:, None] * Y)) / np.diag(inverse)[:, None] / root[:, None]
     assert_close(Y - model.loo_decision_function(), residuals, 1e-9)
-    path = IOKRCV(RBF(0.2), alphas=(0.01, 0.3), solver=solver).fit(X, Y, sample_weight=w)
+    path = IOKRCV(RBF(0.2), alphas=(0.01, 0.3), solver=solver, intercept=False).fit(X, Y, sample_weight=w)
     assert_close(path.loo_errors_[1], root**2 @ np.sum(residuals**2, axis=1) / np.sum(root**2), 1e-9)
 
 
-def test_rank_deficient_gram_matrix():
-    """A linear kernel of rank 4 over 700 points is ridge regression in four unknowns."""
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("solver", [Eigen(), Cholesky()], ids=repr)
+def test_leave_one_out_with_an_intercept(solver, weighted):
+    """By the inverse M of the bordered matrix [K + α diag(1/w), 1; 1ᵀ, 0]: the residual of row i is c_i/M_ii."""
+    rng, X, Y = data()
+    w = rng.uniform(0.1, 2.0, size=N) if weighted else None
+    border = np.ones((N, 1))
+    noise = np.diag(np.full(N, 0.3) if w is None else 0.3 / w)
+    inverse = np.linalg.inv(np.block([[RBF(0.2)(X) + noise, border], [border.T, np.zeros((1, 1))]]))
+    C, b = inverse[:N, :N] @ Y, inverse[N, :N] @ Y
+    model = IOKR(RBF(0.2), alpha=0.3, solver=solver).fit(X, Y, sample_weight=w)
+    assert_close(model.predict(X[:50] + 0.1), RBF(0.2)(X[:50] + 0.1, X) @ C + b, 1e-10)
+    residuals = C / np.diag(inverse)[:N, None]
+    assert_close(Y - model.loo_decision_function(), residuals, 1e-9)
+
+
+@each_intercept
+def test_rank_deficient_gram_matrix(intercept):
+    """A linear kernel of rank 4 over 700 points is ridge regression in four unknowns, and a mean."""
     _, X, Y = data(1)
-    B = np.linalg.solve(X.T @ X + 0.5 * np.eye(4), X.T @ Y)
+    Z, T = (X - X.mean(axis=0), Y - Y.mean(axis=0)) if intercept else (X, Y)
+    B = np.linalg.solve(Z.T @ Z + 0.5 * np.eye(4), Z.T @ T)
+    expected = Z[:20] @ B + (Y.mean(axis=0) if intercept else 0.0)
     for solver in (Eigen(), Cholesky()):
-        assert_close(IOKR(Linear(), alpha=0.5, solver=solver).fit(X, Y).predict(X[:20]), X[:20] @ B, 1e-9)
+        model = IOKR(Linear(), alpha=0.5, solver=solver, intercept=intercept).fit(X, Y)
+        assert_close(model.predict(X[:20]), expected, 1e-9)
 
 
 @pytest.mark.parametrize("solver", [None, ManifoldEigen("eigen"), ManifoldEigen("deformed")], ids=repr)
@@ -55,7 +76,7 @@ def test_sparse_neighbour_graph(A, solver):
     model = IOKR(kernel, alpha=0.1, manifold=Laplacian(0.7, 4), solver=solver)
     model.fit(X[:40], Y[:40], X_unlabeled=X[40:])
     K = RBF(0.2)(X)
-    ridge = reference.Ridge(K, Y[:40], 0.1, A, reference.graph_laplacian(K, 4), 0.7)
+    ridge = reference.Ridge(K, Y[:40], 0.1, A, reference.graph_laplacian(K, 4), 0.7, intercept=True)
     H = ridge.values(K)
     assert_close(model.decision_function(X), H, 1e-9)
     loo = model.loo_decision_function()
