@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
+from sklearn.base import clone
 
 from iokr import Functional, FunctionalCV, QuantileCurves
 from iokr._array import to_numpy
@@ -67,7 +68,7 @@ def test_variances_are_those_at_the_nodes(xp):
         ({"curve_kernel": RBF(3.0)}, RBF(3.0)(POINTS[:, None])),
         ({"basis": Basis(POINTS[:, None] ** [0, 1])}, 1 + POINTS[:, None] * POINTS),
     ):
-        model = Functional(RBF(0.5), alpha=0.3, **options)
+        model = Functional(RBF(0.5), alpha=0.3, intercept=False, **options)
         ours = Functional(**model.get_params(deep=False)).fit(X, Y)
         noise = 0.3 * np.kron(np.eye(len(X)), np.diag(1 / ours.quadrature_))
         joint = np.linalg.inv(np.kron(K, L) + noise)
@@ -75,6 +76,9 @@ def test_variances_are_those_at_the_nodes(xp):
         assert_allclose(ours.variance(NEW, full=True), expected, rtol=1e-8, atol=1e-10)
         assert_allclose(ours.variance(NEW), [np.diag(S) for S in expected], rtol=1e-8, atol=1e-10)
         theirs = model.fit(xp.asarray(X), xp.asarray(Y))
+        same(ours.variance(NEW), theirs.variance(xp.asarray(NEW)), xp)
+        ours, theirs = clone(model).set_params(intercept=True), clone(model).set_params(intercept=True)
+        ours, theirs = ours.fit(X, Y), theirs.fit(xp.asarray(X), xp.asarray(Y))
         same(ours.variance(NEW), theirs.variance(xp.asarray(NEW)), xp)
 
 

@@ -39,38 +39,42 @@ def weighted():
         yield X[cut], Y[cut], W[cut]
 
 
-def by_hand(model, targets=Y, weight=None, A=None, alpha=ALPHA):
-    """h(x) of the features that the model ended up with, from all rows at once."""
+def by_hand(model, targets=Y, weight=None, A=None, alpha=ALPHA, intercept=True):
+    """h(x) of the features that the model ended up with, from all rows at once: deviations from means, and these."""
     kernel = getattr(model.kernel_, "kernel_", model.kernel_)
-    Phi, w = kernel.features(X), np.ones(len(X)) if weight is None else weight
+    Phi, new, w = kernel.features(X), kernel.features(NEW), np.ones(len(X)) if weight is None else weight
+    centre, mean = (w @ Phi / w.sum(), w @ targets / w.sum()) if intercept else (0.0, 0.0)
+    Phi, new, targets = Phi - centre, new - centre, targets - mean
     A = np.eye(targets.shape[1]) if A is None else A
     gamma, E = np.linalg.eigh(A)
     D = [
         g * np.linalg.solve(g * (Phi.T * w) @ Phi + alpha * np.eye(Phi.shape[1]), (Phi.T * w) @ targets @ e)
         for g, e in zip(gamma, E.T, strict=True)
     ]
-    return kernel.features(NEW) @ np.column_stack(D) @ E.T
+    return new @ np.column_stack(D) @ E.T + mean
 
 
 KERNELS = [K, Sketch(RBF(0.3), 20), Fourier(RBF(0.3), 40), Linear()]
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_is_the_fit_of_all_rows(kernel):
-    model = IOKR(kernel, alpha=ALPHA).fit(Stream(chunks))
-    assert_allclose(model.predict(NEW), by_hand(model), atol=1e-10)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_is_the_fit_of_all_rows(kernel, intercept):
+    model = IOKR(kernel, alpha=ALPHA, intercept=intercept).fit(Stream(chunks))
+    assert_allclose(model.predict(NEW), by_hand(model, intercept=intercept), atol=1e-10)
     assert "230 rows in chunks" in model.solver_.explain()
 
 
-def test_weights_and_operators():
-    model = IOKR(Decomposable(K, A), alpha=ALPHA).fit(Stream(weighted))
-    assert_allclose(model.predict(NEW), by_hand(model, weight=W, A=A), atol=1e-10)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_weights_and_operators(intercept):
+    model = IOKR(Decomposable(K, A), alpha=ALPHA, intercept=intercept).fit(Stream(weighted))
+    assert_allclose(model.predict(NEW), by_hand(model, weight=W, A=A, intercept=intercept), atol=1e-10)
 
 
 def test_outputs_on_a_kernel():
     model = IOKR(K, output_kernel=RBF(0.5), embedding=FewOutputs(15), alpha=ALPHA).fit(Stream(chunks))
     Z = model.embedding_.transform(Y)
-    assert_allclose(model.decision_function(NEW), by_hand(model, Z), atol=1e-10)
+    assert_allclose(model.decision_function(NEW), by_hand(model, Z, intercept=False), atol=1e-10)
     squares = np.sum(model.decision_function(NEW) ** 2, axis=1)[:, None] + 1
     assert_allclose(model.distances(NEW, Y[:4]), squares - 2 * model.scores(NEW, Y[:4]), atol=1e-10)
     assert model.predict(NEW, Y[:9]).shape == (6, 2)
@@ -186,7 +190,7 @@ def test_several_kernels_and_output_ranks_compare():
     assert model.loo_errors_.shape == (2, 3)
     Z = model.embedding_.transform(Y)
     Phi = Nystroem(RBF(0.3), 20).fit(X[:60]).features(X)
-    loo = IOKRCV(Linear(), alphas=ALPHAS, solver=LowRank()).fit(Phi, Z).loo_errors_
+    loo = IOKRCV(Linear(), alphas=ALPHAS, solver=LowRank(), intercept=False).fit(Phi, Z).loo_errors_
     assert_allclose(model.loo_errors_[1], loo + np.mean(1 - np.sum(Z**2, axis=1)), rtol=1e-8)
 
 
@@ -282,10 +286,17 @@ def test_what_needs_rows_says_so():
             ask()
     with pytest.raises(ValueError, match="keeps its training rows"):
         iokr.model_selection.certify(model)
-    # the variance needs ΦᵀΦ alone
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_the_variance_needs_moments_alone(intercept):
+    """αφᵀ(ΦᵀΦ + αI)⁻¹φ of deviations from the mean, and α/n of the intercept."""
+    model = IOKR(K, alpha=ALPHA, intercept=intercept).fit(Stream(chunks))
     Phi, new = model.kernel_.features(X), model.kernel_.features(NEW)
+    if intercept:
+        Phi, new = Phi - Phi.mean(axis=0), new - Phi.mean(axis=0)
     expected = ALPHA * np.sum(new * np.linalg.solve(Phi.T @ Phi + ALPHA * np.eye(20), new.T).T, axis=1)
-    assert_allclose(model.variance(NEW), expected, atol=1e-9)
+    assert_allclose(model.variance(NEW), expected + intercept * ALPHA / 230, atol=1e-9)
 
 
 def generator():
@@ -340,11 +351,10 @@ def test_an_iterator_that_is_used_up_is_seen():
         (IOKR(K, loss=Huber()), "quadratic losses only"),
         (IOKR(K, manifold=Laplacian(0.1)), "manifold=None"),
         (IOKR(K, output_kernel=RBF()), r"embedding=Nystroem\(n_components\)"),
-        (IOKR(K, intercept=True), "centre them before"),
         (IOKR(Covariance(K)), "Decomposable"),
         (IOKR(K, solver=Cholesky()), r"LowRank\(\)"),
     ],
-    ids=["exact", "loss", "manifold", "implicit", "centred", "covariance", "solver"],
+    ids=["exact", "loss", "manifold", "implicit", "covariance", "solver"],
 )
 def test_models_that_need_all_rows(model, words):
     with pytest.raises(ValueError, match=words):

@@ -11,12 +11,13 @@ from reference import assert_close
 from samples import vectors
 
 
-@pytest.mark.parametrize("centered", [False, True])
-def test_predictions_are_values_plus_the_mean(centered):
+@pytest.mark.parametrize("intercept", [False, True])
+def test_predictions_are_values_with_the_intercept(intercept):
     X, Y = vectors(6, seed=1), vectors(6, 2, seed=2) + 3.0
-    model = IOKR(RBF(1.0), embedding=IdentityEmbedding(centered=centered), decoder=Identity()).fit(X, Y)
-    mean = Y.mean(axis=0) if centered else np.zeros(2)
-    assert_close(model.predict(X), model.decision_function(X) + mean, 1e-15)
+    model = IOKR(RBF(1.0), embedding=IdentityEmbedding(), decoder=Identity(), intercept=intercept).fit(X, Y)
+    b = model.solution_.intercept if intercept else np.zeros(2)
+    assert_close(model.predict(X), RBF(1.0)(X) @ model.solution_.C + b, 1e-15)
+    assert_close(model.predict(X), model.decision_function(X), 0.0)
 
 
 def test_is_the_default_for_vectors():

@@ -96,7 +96,8 @@ def test_categories_and_single_labels():
     np.testing.assert_array_equal(model.predict(NEW), np.array([3, 5, 7])[R.argmin(axis=1)])
 
 
-def test_the_squared_distance_gives_the_nearest_candidate():
+@pytest.mark.parametrize("intercept", [False, True])
+def test_the_squared_distance_gives_the_nearest_candidate(intercept):
     Y = np.random.default_rng(3).normal(size=(14, 3))
     Y /= np.linalg.norm(Y, axis=1, keepdims=True)  # k_Y(y, y) constant
     pool = np.random.default_rng(4).normal(size=(30, 3))
@@ -105,9 +106,10 @@ def test_the_squared_distance_gives_the_nearest_candidate():
     def squared(y, z):
         return float(((y - z) ** 2).sum())
 
+    parts = {"alpha": 0.2, "intercept": intercept}
     for kernel in (None, Linear()):
-        by_risk = IOKR(RBF(1.0), output_kernel=kernel, alpha=0.2, decoder=MinimumRisk(squared)).fit(X, Y)
-        by_distance = IOKR(RBF(1.0), output_kernel=Linear(), alpha=0.2, decoder=Candidates()).fit(X, Y)
+        by_risk = IOKR(RBF(1.0), output_kernel=kernel, decoder=MinimumRisk(squared), **parts).fit(X, Y)
+        by_distance = IOKR(RBF(1.0), output_kernel=Linear(), decoder=Candidates(), **parts).fit(X, Y)
         np.testing.assert_array_equal(by_risk.rank(NEW, pool)[0], by_distance.rank(NEW, pool)[0])
 
 
@@ -147,13 +149,15 @@ def test_trees_by_edits():
     assert list(by_metric.predict(NEW)) == list(model.predict(NEW))
 
 
-def test_python_sets_and_sparse_rows():
+@pytest.mark.parametrize("intercept", [False, True])
+def test_python_sets_and_sparse_rows(intercept):
     Y = label_sets()
     names = np.array(list("abcde"), dtype=object)
     as_sets = [set(names[row > 0]) for row in Y]
-    dense = IOKR(RBF(1.0), alpha=0.1, decoder=MinimumRisk("f1")).fit(X, Y).predict(NEW)
-    thin = IOKR(RBF(1.0), alpha=0.1, decoder=MinimumRisk("f1")).fit(X, sparse.csr_matrix(Y)).predict(NEW)
-    model = IOKR(RBF(1.0), output_kernel=Delta(), alpha=0.1, decoder=MinimumRisk("f1")).fit(X, as_sets)
+    parts = {"alpha": 0.1, "decoder": MinimumRisk("f1"), "intercept": intercept}
+    dense = IOKR(RBF(1.0), **parts).fit(X, Y).predict(NEW)
+    thin = IOKR(RBF(1.0), **parts).fit(X, sparse.csr_matrix(Y)).predict(NEW)
+    model = IOKR(RBF(1.0), output_kernel=Delta(), **parts).fit(X, as_sets)
     np.testing.assert_array_equal(thin, dense)
     assert [set(z) for z in model.predict(NEW)] == [set(names[row > 0]) for row in dense]
 

@@ -17,18 +17,19 @@ from samples import vectors
     [(None, None), (None, Identity()), (Linear(), Implicit()), (Linear(), Eigen())],
     ids=str,
 )
-def test_is_the_nearest_of_all_binary_vectors(space):
+@pytest.mark.parametrize("intercept", [False, True])
+def test_is_the_nearest_of_all_binary_vectors(space, intercept):
     output_kernel, embedding = space
     X, new = vectors(9, seed=1), vectors(6, seed=2)
     Y = (vectors(9, 4, seed=3) > 0).astype(float)
     everything = np.array([[float(c) for c in f"{i:04b}"] for i in range(16)])
-    model = IOKR(RBF(1.0), output_kernel=output_kernel, embedding=embedding, alpha=0.3, decoder=Threshold()).fit(X, Y)
+    parts = {"output_kernel": output_kernel, "embedding": embedding, "intercept": intercept}
+    model = IOKR(RBF(1.0), alpha=0.3, decoder=Threshold(), **parts).fit(X, Y)
     nearest = everything[model.distances(new, everything).argmin(axis=1)]
     np.testing.assert_array_equal(model.predict(new), nearest)
     if embedding is None or not isinstance(embedding, Identity):
-        H = reference.Ridge(reference.gram(reference.rbf(1.0), X), Y, 0.3).values(
-            reference.gram(reference.rbf(1.0), new, X)
-        )
+        ridge = reference.Ridge(reference.gram(reference.rbf(1.0), X), Y, 0.3, intercept=intercept)
+        H = ridge.values(reference.gram(reference.rbf(1.0), new, X))
         np.testing.assert_array_equal(model.predict(new), (H > 0.5).astype(float))
 
 

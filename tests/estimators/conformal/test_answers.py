@@ -107,10 +107,11 @@ def test_curves_as_pairs(method):
 
 
 def test_what_curves_took_from_the_rows_is_said():
-    model = curves("values")
-    assert "at least the requested level" in Conformal(model).fit(X, Y).guarantee_
+    for intercept in (False, True):  # at each node it is part of the fit
+        model = curves("values").set_params(intercept=intercept)
+        assert "at least the requested level" in Conformal(model).fit(X, Y).guarantee_
     for changed, name in (
-        ({"intercept": True}, "Curves.mean_"),
+        ({"intercept": True, "curve_kernel": None, "basis": Basis.bsplines(5)}, "Curves.mean_"),
         ({"kernel": RBF()}, "RBF.gamma_"),
         ({"curve_kernel": None, "basis": Basis.principal(2)}, "Curves.functions_"),
     ):

@@ -86,9 +86,11 @@ def test_p_values_are_those_of_refits(method, conformity):
 
 @pytest.mark.parametrize("method", ["full", "jackknife+", "jackknife"])
 @pytest.mark.parametrize("conformity", ["distance", "scaled"])
-def test_outputs_through_their_kernel_give_the_same(method, conformity):
-    explicit = Conformal(model(), method=method, conformity=conformity).fit(X, Y)
-    implicit = Conformal(model(output_kernel=Linear()), method=method, conformity=conformity).fit(X, Y)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_outputs_through_their_kernel_give_the_same(method, conformity, intercept):
+    how = {"method": method, "conformity": conformity}
+    explicit = Conformal(model(intercept=intercept), **how).fit(X, Y)
+    implicit = Conformal(model(output_kernel=Linear(), intercept=intercept), **how).fit(X, Y)
     assert_array_equal(explicit.p_values(NEW, Y_NEW), implicit.p_values(NEW, Y_NEW))
     assert_allclose(explicit.radius(NEW, 0.8), implicit.radius(NEW, 0.8), **CLOSE)
     one, other = explicit.predict_set(NEW, Y_NEW, 0.7), implicit.predict_set(NEW, Y_NEW, 0.7)

@@ -31,9 +31,11 @@ def model(**changes):
     return QuantileCurves(RBF(10.0), **arguments)
 
 
-def test_one_level_without_penalty_is_the_pinball_loss():
-    found = model(levels=[0.7], crossing=0.0).fit(X, Y)
-    plain = IOKR(RBF(10.0), loss=Pinball(0.7), alpha=0.01, solver=TIGHT).fit(X, Y)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_one_level_without_penalty_is_the_pinball_loss(intercept):
+    found = model(levels=[0.7], crossing=0.0, intercept=intercept).fit(X, Y)
+    alpha = 0.005 if intercept else 0.01  # the kernel on levels is 1 + 1 with an intercept, so that shifts are cheap
+    plain = IOKR(RBF(10.0), loss=Pinball(0.7), alpha=alpha, solver=TIGHT, intercept=intercept).fit(X, Y)
     np.testing.assert_allclose(found.predict(NEW)[:, 0], plain.predict(NEW), atol=1e-3)
 
 

@@ -136,7 +136,7 @@ def solve_levels(
 ) -> Solution:
     """C, b of min (1/m) Σ_ij ρ_θj(y_i − h(x_i)(θ_j)) + ν Σ_ib max(0, −∂_θh(x_i)(θ̃_b)) + (α/2)‖h‖², b not penalised."""
     Psi = asarray_like(levels.targets(rows.y), gram.diagonal())
-    joint = SeparableGram(gram, levels.operator())
+    joint = SeparableGram(gram, levels.operator(Psi))
     problem = Problem(joint, Psi, levels.loss(), alpha, weight=rows.weight)
     if intercept:
         problem = replace(problem, constants=np.ones((len(rows.y), 1)), shapes=levels.shapes())

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.interpolate import make_interp_spline
 from sklearn.base import clone
 
-from iokr._array import to_numpy
+from iokr._array import Array, asarray_like, to_numpy
 from iokr._validation.arguments import check_number, check_numbers
 from iokr._validation.matrices import check_psd
 from iokr.gram.operators import as_operator
@@ -54,9 +54,9 @@ class Levels:
         """diag(G)^{½}."""
         return np.sqrt(np.diag(self.G))
 
-    def operator(self) -> Any:
+    def operator(self, like: Array) -> Any:
         """G/(r rᵀ)."""
-        return as_operator(self.G / np.outer(self.r, self.r))
+        return as_operator(asarray_like(self.G / np.outer(self.r, self.r), like))
 
     def loss(self) -> Boxes:
         """(1/m) Σ_j ρ_θj and ν Σ_b max(0, −∂h), in the scaled coordinates."""

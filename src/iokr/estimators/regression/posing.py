@@ -279,27 +279,28 @@ def warn_centred(problem: Problem, embedding: Embedding) -> None:
     weight = problem.row_weight
     if problem.constants is not None or problem.mask is not None or problem.gram.operator is None:
         return
-    ones = asarray_like(weight[:, None], problem.like)
     if embedding.is_identity:
-        K_Y = embedding.gram  # type: ignore[attr-defined]
-        total, size = float(ones[:, 0] @ (K_Y @ ones)[:, 0]), K_Y.diagonal()
-        centred = total <= _CENTRED * float(weight.sum() * (ones[:, 0] @ size))
+        centred = _sums_to_zero(embedding.gram, weight)  # type: ignore[attr-defined]
     else:
-        means, squares = matmul(ones.T, problem.Psi), matmul(ones.T, problem.Psi**2)
+        w = asarray_like(weight[:, None], problem.like)
+        means, squares = matmul(w.T, problem.Psi), matmul(w.T, problem.Psi**2)
         xp = array_namespace(means)
         centred = bool(xp.all(means**2 <= _CENTRED * float(weight.sum()) * squares))
-    if not centred:
-        return
-    K, n = problem.gram.K, problem.n_labeled
-    everywhere = np.concatenate([weight, np.zeros(K.shape[0] - n)])[:, None]
-    w = asarray_like(everywhere, problem.like)
-    if float(w[:, 0] @ (K @ w)[:, 0]) <= _CENTRED * float(weight.sum() * (w[:, 0] @ K.diagonal())):
+    if centred and _sums_to_zero(problem.gram.K, weight):
         warnings.warn(
             "Inputs and outputs are both centred, so each row follows from the others and leave-one-out errors are too "
             "small, the smallest for the smallest `alpha`; set `intercept=True`, and do not centre beforehand.",
             UserWarning,
             stacklevel=4,
         )
+
+
+def _sums_to_zero(K: ScalarGram, weight: np.ndarray) -> bool:
+    """Whether wᵀKw is rounding, w zero on all further objects."""
+    diagonal = K.diagonal()
+    w = asarray_like(np.concatenate([weight, np.zeros(K.shape[0] - len(weight))]), diagonal)
+    total = float(w @ (K @ w[:, None])[:, 0])
+    return total <= _CENTRED * float(weight.sum()) * float(w @ diagonal)
 
 
 def check_observed(mask: np.ndarray) -> None:
