@@ -218,7 +218,7 @@ def test_the_embedding_serves_missing_targets(examples):
     Y[::3, 1] = np.nan
     model = IOKR(RBF(0.5), embedding=example(examples, "embeddings"), decoder=Candidates(), alpha=0.1).fit(X, Y)
     known = ~np.isnan(Y[:, 1])
-    column = (Y[known, 1] - Y[known, 1].mean()) / Y[known, 1].std()
+    column = Y[known, 1] / Y[known, 1].std()
     alone = IOKR(RBF(0.5), alpha=0.1).fit(X[known], column)
     np.testing.assert_allclose(model.decision_function(X)[:, 1], alone.decision_function(X)[:, 0], rtol=1e-9)
 
