@@ -14,31 +14,35 @@ from iokr.manifolds import Given, Laplacian
 from iokr.operator_kernels import Decomposable
 from iokr.solvers import Cholesky, Eigen, ManifoldEigen
 from reference import EPS, Ridge, assert_close
-from samples import GAMMA, OPERATORS, operator, regression
+from samples import GAMMA, OPERATORS, each_intercept, operator, regression
 
 
 def with_operator(kernel, A):
     return kernel if A is None else Decomposable(kernel, A)
 
 
+@each_intercept
 @pytest.mark.parametrize("kind", ["identity", "full", "rank one"])
 @pytest.mark.parametrize("u", [0, 1, 4])
-def test_one_labelled_point(u, kind):
+def test_one_labelled_point(u, kind, intercept):
     s = regression(61, n=1, u=u)
     A, L = operator(kind, 3), reference.graph_laplacian(s.K)
-    model = IOKR(with_operator(RBF(GAMMA), A), alpha=0.3, manifold=Laplacian(0.5) if u else None)
+    common = {"manifold": Laplacian(0.5) if u else None, "intercept": intercept}
+    model = IOKR(with_operator(RBF(GAMMA), A), alpha=0.3, **common)
     model.fit(s.X, s.Y, X_unlabeled=s.U if u else None)
-    expected = Ridge(s.K, s.Y, 0.3, A, L, 0.5 if u else 0.0)
+    expected = Ridge(s.K, s.Y, 0.3, A, L, 0.5 if u else 0.0, intercept=intercept)
     assert_close(model.decision_function(s.X_new), expected.values(s.K_new), 1e-11)
     assert_close(model.loo_decision_function(), np.zeros((1, 3)), atol=1e-12)  # nothing is left
 
 
 def test_one_labelled_point_in_one_dimension_by_hand():
-    """h(x) = k(x, x₁) y₁ / (k(x₁, x₁) + α)."""
-    model = IOKR(RBF(1.0), alpha=3.0).fit(np.array([[0.0]]), np.array([8.0]))
+    """h(x) = k(x, x₁) y₁ / (k(x₁, x₁) + α); with an intercept y₁."""
+    model = IOKR(RBF(1.0), alpha=3.0, intercept=False).fit(np.array([[0.0]]), np.array([8.0]))
     assert_close(model.predict(np.array([[0.0], [1.0]])), [2.0, 2.0 * np.exp(-1.0)], 1e-14)
-    weighted = IOKR(RBF(1.0), alpha=3.0).fit(np.array([[0.0]]), np.array([8.0]), sample_weight=np.array([3.0]))
+    weighted = model.fit(np.array([[0.0]]), np.array([8.0]), sample_weight=np.array([3.0]))
     assert_close(weighted.predict(np.array([[0.0]])), [4.0], 1e-14)
+    constant = IOKR(RBF(1.0), alpha=3.0).fit(np.array([[0.0]]), np.array([8.0]))
+    assert_close(constant.predict(np.array([[0.0], [1.0]])), [8.0, 8.0], 1e-14)
 
 
 @pytest.mark.parametrize("embedding", [None, Implicit(), EigenEmbedding()], ids=str)
@@ -54,34 +58,38 @@ def test_one_labelled_point_with_an_output_kernel(embedding):
     assert_close(path.loo_errors_, [1.0, 1.0], 1e-12)  # without its label h = 0 and ‖ψ(a)‖² = 1
 
 
+@each_intercept
 @pytest.mark.parametrize("A", [None, np.array([[0.7]]), np.array([[0.0]])], ids=["none", "positive", "zero"])
-def test_one_output(A):
+def test_one_output(A, intercept):
     s = regression(62, n=7, u=4, d=1)
     L = reference.graph_laplacian(s.K)
     for mu, U in ((0.0, None), (0.6, s.U)):
         K, K_new = (s.K[:7, :7], s.K_new[:, :7]) if U is None else (s.K, s.K_new)
-        ridge = Ridge(K, s.Y, 0.1, A, None if U is None else L, mu)
-        model = IOKR(with_operator(RBF(GAMMA), A), alpha=0.1, manifold=None if U is None else Laplacian(mu))
+        ridge = Ridge(K, s.Y, 0.1, A, None if U is None else L, mu, intercept=intercept)
+        common = {"manifold": None if U is None else Laplacian(mu), "intercept": intercept}
+        model = IOKR(with_operator(RBF(GAMMA), A), alpha=0.1, **common)
         model.fit(s.X, s.Y, X_unlabeled=U)
         assert_close(model.decision_function(s.X_new), ridge.values(K_new), 1e-11)
         assert_close(model.loo_decision_function(), ridge.leave_one_out(), 1e-10)
 
 
+@each_intercept
 @pytest.mark.parametrize("kind", OPERATORS)
-def test_duplicated_points(kind):
+def test_duplicated_points(kind, intercept):
     """Equal rows with different targets: K is singular, and the mean of the targets is what counts."""
     s = regression(63, n=6)
     X, Y = np.vstack([s.X, s.X, s.X[:2]]), np.vstack([s.Y, s.Y + 1.0, s.Y[:2]])
     K, K_new = reference.gram(reference.rbf(GAMMA), X), reference.gram(reference.rbf(GAMMA), s.X_new, X)
     A = operator(kind, 3)
     for alpha in (1e-3, 0.1):
-        model = IOKR(with_operator(RBF(GAMMA), A), alpha=alpha).fit(X, Y)
-        expected = Ridge(K, Y, alpha, A)
+        model = IOKR(with_operator(RBF(GAMMA), A), alpha=alpha, intercept=intercept).fit(X, Y)
+        expected = Ridge(K, Y, alpha, A, intercept=intercept)
         assert_close(model.decision_function(s.X_new), expected.values(K_new), 1e-9)
         assert_close(model.loo_decision_function(), expected.leave_one_out(), 1e-9)
 
 
-def test_duplicated_unlabelled_points_and_copies_of_labelled_ones():
+@each_intercept
+def test_duplicated_unlabelled_points_and_copies_of_labelled_ones(intercept):
     s = regression(64, n=5, u=3)
     U = np.vstack([s.U, s.U, s.X[:2]])
     points = np.vstack([s.X, U])
@@ -89,41 +97,56 @@ def test_duplicated_unlabelled_points_and_copies_of_labelled_ones():
         reference.gram(reference.rbf(GAMMA), points),
         reference.gram(reference.rbf(GAMMA), s.X_new, points),
     )
-    model = IOKR(RBF(GAMMA), alpha=0.01, manifold=Laplacian(0.7)).fit(s.X, s.Y, X_unlabeled=U)
-    expected = Ridge(K, s.Y, 0.01, None, reference.graph_laplacian(K), 0.7)
+    model = IOKR(RBF(GAMMA), alpha=0.01, manifold=Laplacian(0.7), intercept=intercept)
+    model.fit(s.X, s.Y, X_unlabeled=U)
+    expected = Ridge(K, s.Y, 0.01, None, reference.graph_laplacian(K), 0.7, intercept=intercept)
     assert_close(model.decision_function(s.X_new), expected.values(K_new), 1e-9)
     assert_close(model.loo_decision_function(), expected.leave_one_out(), 1e-9)
 
 
+@each_intercept
 @pytest.mark.parametrize("solver", [None, Eigen(), Cholesky()], ids=str)
 @pytest.mark.parametrize("kind", ["identity", "full", "rank one"])
-def test_gram_matrix_of_rank_one(kind, solver):
+def test_gram_matrix_of_rank_one(kind, solver, intercept):
     s = regression(65, n=7, p=1)
     K, K_new = s.X @ s.X.T, s.X_new @ s.X.T
     A = operator(kind, 3)
-    model = IOKR(with_operator(Linear(), A), alpha=0.1, solver=solver).fit(s.X, s.Y)
-    expected = Ridge(K, s.Y, 0.1, A)
+    model = IOKR(with_operator(Linear(), A), alpha=0.1, solver=solver, intercept=intercept).fit(s.X, s.Y)
+    expected = Ridge(K, s.Y, 0.1, A, intercept=intercept)
     assert_close(model.decision_function(s.X_new), expected.values(K_new), 1e-11)
     assert_close(model.loo_decision_function(), expected.leave_one_out(), 1e-10)
 
 
 def test_zero_gram_matrix_predicts_zero():
-    model = IOKR(Linear(), alpha=0.1).fit(np.zeros((4, 2)), np.ones((4, 2)))
+    model = IOKR(Linear(), alpha=0.1, intercept=False).fit(np.zeros((4, 2)), np.ones((4, 2)))
     assert np.all(model.decision_function(np.ones((3, 2))) == 0)
     assert_close(model.loo_decision_function(), np.zeros((4, 2)), atol=1e-15)
-    path = IOKRCV(Linear(), alphas=(0.1, 1.0)).fit(np.zeros((4, 2)), np.ones((4, 2)))
+    path = IOKRCV(Linear(), alphas=(0.1, 1.0), intercept=False).fit(np.zeros((4, 2)), np.ones((4, 2)))
     assert_close(path.loo_errors_, [2.0, 2.0], 1e-12)
 
 
 def test_zero_operator_predicts_zero():
     s = regression(66)
-    model = IOKR(Decomposable(RBF(GAMMA), np.zeros((3, 3)))).fit(s.X, s.Y)
+    model = IOKR(Decomposable(RBF(GAMMA), np.zeros((3, 3))), intercept=False).fit(s.X, s.Y)
     assert np.all(model.decision_function(s.X_new) == 0)
     assert np.all(model.loo_decision_function() == 0)
 
 
+def test_zero_gram_matrix_or_operator_with_an_intercept_predicts_means():
+    """Of all outputs, and of those of the other rows."""
+    s = regression(66)
+    others = (s.Y.sum(axis=0) - s.Y) / 10
+    for kernel, X in ((Linear(), np.zeros((11, 2))), (Decomposable(RBF(GAMMA), np.zeros((3, 3))), s.X)):
+        model = IOKR(kernel, alpha=0.1).fit(X, s.Y)
+        assert_close(model.decision_function(s.X_new), np.tile(s.Y.mean(axis=0), (5, 1)), 1e-14)
+        assert_close(model.loo_decision_function(), others, 1e-13)
+        path = IOKRCV(kernel, alphas=(0.1, 1.0)).fit(X, s.Y)
+        assert_close(path.loo_errors_, np.full(2, np.mean(np.sum((s.Y - others) ** 2, axis=1))), 1e-12)
+
+
+@each_intercept
 @pytest.mark.parametrize("kind", ["identity", "rank one"])
-def test_everything_singular_at_once(kind):
+def test_everything_singular_at_once(kind, intercept):
     """K of rank 2, A of rank 1, L of a graph in two parts, one of them without labels."""
     s = regression(67, n=5, u=7)
     points = np.vstack([s.X, s.U])
@@ -132,16 +155,20 @@ def test_everything_singular_at_once(kind):
     W[:8, 8:] = W[8:, :8] = 0.0
     L, A = reference.graph_laplacian(W), operator(kind, 3)
     for alpha, mu in [(0.1, 0.5), (1e-2, 10.0)]:
-        model = IOKR(with_operator(Linear(), A), alpha=alpha, manifold=Given(mu, L)).fit(s.X, s.Y, X_unlabeled=s.U)
-        expected = Ridge(K, s.Y, alpha, A, L, mu)
+        model = IOKR(with_operator(Linear(), A), alpha=alpha, manifold=Given(mu, L), intercept=intercept)
+        model.fit(s.X, s.Y, X_unlabeled=s.U)
+        expected = Ridge(K, s.Y, alpha, A, L, mu, intercept=intercept)
         assert_close(model.decision_function(s.X_new), expected.values(K_new), 1e-10)
         assert_close(model.loo_decision_function(), expected.leave_one_out(), 1e-9)
 
 
-def test_graph_without_edges():
+@each_intercept
+def test_graph_without_edges(intercept):
     s = regression(68, n=5, u=4)
-    model = IOKR(RBF(GAMMA), alpha=0.1, manifold=Given(5.0, np.zeros((9, 9)))).fit(s.X, s.Y, X_unlabeled=s.U)
-    assert_close(model.decision_function(s.X_new), Ridge(s.K[:5, :5], s.Y, 0.1).values(s.K_new[:, :5]), 1e-11)
+    model = IOKR(RBF(GAMMA), alpha=0.1, manifold=Given(5.0, np.zeros((9, 9))), intercept=intercept)
+    model.fit(s.X, s.Y, X_unlabeled=s.U)
+    expected = Ridge(s.K[:5, :5], s.Y, 0.1, intercept=intercept)
+    assert_close(model.decision_function(s.X_new), expected.values(s.K_new[:, :5]), 1e-11)
 
 
 def test_one_candidate_everywhere():
@@ -180,25 +207,29 @@ def test_a_hopelessly_small_alpha_warns():
         IOKR(RBF(GAMMA), alpha=1e-9).fit(s.X, s.Y)
 
 
+@each_intercept
 @pytest.mark.parametrize("solver", [None, Eigen(), Cholesky()], ids=str)
-def test_no_jitter_is_added_when_the_gram_matrix_is_singular(solver):
-    """Identical rows and α = 1e-10: the limit is the mean of the targets, (Σ y) / (n + α)."""
+def test_no_jitter_is_added_when_the_gram_matrix_is_singular(solver, intercept):
+    """Identical rows and α = 1e-10: h is the mean of the targets, (Σ y) / (n + α) without an intercept."""
     K = np.ones((6, 6))
     Y = np.arange(6.0)[:, None]
-    model = IOKR(Precomputed(K), alpha=1e-10, solver=solver).fit(np.arange(6), Y)
-    assert_close(model.decision_function(np.arange(1)), [[15 / (6 + 1e-10)]], 1e-5)
+    model = IOKR(Precomputed(K), alpha=1e-10, solver=solver, intercept=intercept).fit(np.arange(6), Y)
+    expected = 2.5 if intercept else 15 / (6 + 1e-10)
+    assert_close(model.decision_function(np.arange(1)), [[expected]], 1e-5)
 
 
+@each_intercept
 @pytest.mark.parametrize("mu", [0.0, 1e-8, 1e8])
-def test_extreme_strengths(mu):
+def test_extreme_strengths(mu, intercept):
     s = regression(73, n=5, u=6)
     L = reference.graph_laplacian(s.K)
-    model = IOKR(RBF(GAMMA), alpha=0.1, manifold=Given(mu, L)).fit(s.X, s.Y, X_unlabeled=s.U)
-    expected = Ridge(s.K, s.Y, 0.1, None, L, mu, exact=True)
+    common = {"manifold": Given(mu, L), "intercept": intercept}
+    model = IOKR(RBF(GAMMA), alpha=0.1, **common).fit(s.X, s.Y, X_unlabeled=s.U)
+    expected = Ridge(s.K, s.Y, 0.1, None, L, mu, exact=True, intercept=intercept)
     tolerance = max(1e-10, 5 * EPS * mu)  # rounding of L itself, beside the loss of one label
     assert_close(model.decision_function(s.X_new), expected.values(s.K_new), tolerance)
     assert_close(model.loo_decision_function(), expected.leave_one_out(), tolerance)
-    forced = IOKR(RBF(GAMMA), alpha=0.1, manifold=Given(mu, L), solver=ManifoldEigen())
+    forced = IOKR(RBF(GAMMA), alpha=0.1, solver=ManifoldEigen(), **common)
     forced.fit(s.X, s.Y, X_unlabeled=s.U)
     assert_close(forced.decision_function(s.X_new), expected.values(s.K_new), tolerance)
 
@@ -209,43 +240,49 @@ def test_constant_targets_with_an_intercept():
     assert_close(model.predict(s.X_new), np.full((5, 2), 7.0), 1e-15)
 
 
+@each_intercept
 @pytest.mark.parametrize("semi", [False, True], ids=["supervised", "semi-supervised"])
 @pytest.mark.parametrize("kind", ["identity", "scaled", "full", "rank one"])
 @pytest.mark.parametrize("how", ["missing", "weight zero"])
-def test_a_column_without_any_target(how, kind, semi):
-    """h is 0 there without an operator, and what the other columns say with one."""
+def test_a_column_without_any_target(how, kind, semi, intercept):
+    """h is 0 there without an operator, and what the other columns say with one; so is its intercept."""
     s = regression(75, n=7, u=5 if semi else 0)
     Y, w = s.Y.copy(), np.ones(7)
     Y[:, 1] = np.nan
     if how == "weight zero":
         Y[3, 1], w[3] = 5.0, 0.0
     A, L = operator(kind, 3), reference.graph_laplacian(s.K)
-    model = IOKR(with_operator(RBF(GAMMA), A), alpha=0.1, manifold=Laplacian(0.4) if semi else None)
+    common = {"manifold": Laplacian(0.4) if semi else None, "intercept": intercept}
+    model = IOKR(with_operator(RBF(GAMMA), A), alpha=0.1, **common)
     model.fit(s.X, Y, sample_weight=w, X_unlabeled=s.U if semi else None)
-    expected = Ridge(s.K, Y, 0.1, A, L if semi else None, 0.4 if semi else 0.0, w)
+    expected = Ridge(s.K, Y, 0.1, A, L if semi else None, 0.4 if semi else 0.0, w, intercept=intercept)
     assert_close(model.decision_function(s.X_new), expected.values(s.K_new), 1e-10)
     assert_close(model.loo_decision_function(), expected.leave_one_out(), 1e-9)
     if kind in ("identity", "scaled"):
         assert np.all(model.decision_function(s.X_new)[:, 1] == 0)
 
 
-def test_equal_errors_take_the_first_of_the_grid():
+@each_intercept
+def test_equal_errors_take_the_first_of_the_grid(intercept):
     """One label: without it h = 0 whatever alpha and manifold weight are, so all errors are ‖y‖²."""
     s = regression(76, n=1, u=4)
-    grid = IOKRCV(RBF(GAMMA), alphas=(0.1, 1.0), manifold_weights=(0.5, 2.0), manifold=Laplacian(1.0))
+    common = {"manifold_weights": (0.5, 2.0), "manifold": Laplacian(1.0), "intercept": intercept}
+    grid = IOKRCV(RBF(GAMMA), alphas=(0.1, 1.0), **common)
     grid.fit(s.X, s.Y, X_unlabeled=s.U)
     assert_close(grid.loo_errors_, np.full((2, 2), np.sum(s.Y**2)), 1e-12)
     manifold_weight, alpha = (0.5, 2.0)[grid.best_index_[0]], (0.1, 1.0)[grid.best_index_[1]]
     assert grid.alpha_ == alpha
-    best = IOKR(RBF(GAMMA), alpha=alpha, manifold=Laplacian(manifold_weight)).fit(s.X, s.Y, X_unlabeled=s.U)
+    best = IOKR(RBF(GAMMA), alpha=alpha, manifold=Laplacian(manifold_weight), intercept=intercept)
+    best.fit(s.X, s.Y, X_unlabeled=s.U)
     assert_close(grid.decision_function(s.X_new), best.decision_function(s.X_new), 1e-11)
 
 
-def test_a_grid_of_one_point():
+@each_intercept
+def test_a_grid_of_one_point(intercept):
     s = regression(77, n=6)
-    grid = IOKRCV(RBF(GAMMA), alphas=(0.1,)).fit(s.X, s.Y)
+    grid = IOKRCV(RBF(GAMMA), alphas=(0.1,), intercept=intercept).fit(s.X, s.Y)
     assert np.shape(grid.loo_errors_) == ()
-    assert_close(grid.loo_errors_, Ridge(s.K, s.Y, 0.1).leave_one_out_error(), 1e-10)
+    assert_close(grid.loo_errors_, Ridge(s.K, s.Y, 0.1, intercept=intercept).leave_one_out_error(), 1e-10)
     assert grid.loo_errors_[grid.best_index_] == grid.loo_errors_
 
 
