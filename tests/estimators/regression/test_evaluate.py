@@ -22,7 +22,7 @@ Y = np.column_stack([np.sin(X[:, 0]), X[:, 1]]) + 0.1 * rng.normal(size=(20, 2))
 
 def data(rows=slice(None), **parts):
     given = TrainingSet(X[rows], Y[rows])
-    return Data(given, *encode(given.y, given.weight, **parts))
+    return Data(given, *encode(given.y, given.weight, **parts), intercept=True)
 
 
 def test_grid():
@@ -116,5 +116,5 @@ def test_the_model_of_links_is_an_iokr_with_what_was_selected(cv):
     assert (model.alpha, model.manifold.weight) == (links.alpha_, links.manifold_weight_)
     assert model.n_features_in_ == 2
     V = model.targets_.Psi
-    again = IOKR(model.kernel, alpha=model.alpha, manifold=model.manifold).fit(X, V)
+    again = IOKR(model.kernel, alpha=model.alpha, manifold=model.manifold, intercept=model.intercept).fit(X, V)
     assert_allclose(again.decision_function(X), model.decision_function(X), rtol=1e-7, atol=1e-9)

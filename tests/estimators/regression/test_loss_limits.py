@@ -10,19 +10,22 @@ from iokr.losses import EpsilonInsensitive, EpsilonSquare, Huber, MaxMargin, Squ
 from iokr.manifolds import Given
 from iokr.operator_kernels import Decomposable
 from iokr.solvers import Auto
-from loss_samples import NAMES, NORMS, PAIRS, case, each_loss, each_norm, fitted
+from loss_samples import NAMES, NORMS, PAIRS, case, each_loss, each_loss_and_intercept, each_norm, fitted
 from reference import Ridge, assert_close
-from samples import GAMMA, operator
+from samples import GAMMA, each_intercept, operator
 
 TIGHT = Auto(tol=1e-12)
 OPTIONS = [{}, {"kind": "full"}, {"kind": "singular"}, {"u": 6}, {"u": 6, "kind": "full"}, {"kernel": "linear"}]
+INTERCEPTS = [{"intercept": True, **chosen} for chosen in ({}, {"kind": "full"}, {"u": 6}, {"kernel": "linear"})]
 VARIANTS = [{}, {"weighted": "zeros"}, {"holes": "entries"}]
 options = pytest.mark.parametrize("options", OPTIONS, ids=str)
+options_of_norms = pytest.mark.parametrize("options", OPTIONS + INTERCEPTS, ids=str)
 
 
 def ridge(s):
     K = s.convex.Phi @ s.convex.Phi.T
-    return Ridge(K, s.Y - s.mean, s.alpha, s.A, s.L, s.mu if s.L is not None else 0.0, s.w)
+    mu = s.mu if s.L is not None else 0.0
+    return Ridge(K, s.Y, s.alpha, s.A, s.L, mu, s.w, intercept=s.intercept)
 
 
 def ridge_values(s):
@@ -33,15 +36,16 @@ def ridge_values(s):
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
-@options
+@options_of_norms
 def test_huber_with_a_large_threshold_is_ridge(options, variant):
     s = case("huber", **options, **variant)
     for kappa in (1e3, 1e9):
         assert_close(fitted(s, loss=Huber(kappa)).decision_function(s.X_new), ridge_values(s), 1e-6)
 
 
-def test_huber_is_ridge_as_soon_as_no_residual_is_beyond_the_threshold():
-    s = case("huber")
+@each_intercept
+def test_huber_is_ridge_as_soon_as_no_residual_is_beyond_the_threshold(intercept):
+    s = case("huber", intercept=intercept)
     r = ridge(s)
     largest = np.linalg.norm(r.values(r.K) - s.Y, axis=1).max()
     assert_close(fitted(s, loss=Huber(1.001 * largest)).decision_function(s.X_new), ridge_values(s), 1e-6)
@@ -50,7 +54,7 @@ def test_huber_is_ridge_as_soon_as_no_residual_is_beyond_the_threshold():
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
-@options
+@options_of_norms
 def test_no_tube_is_ridge(options, variant):
     s = case("epsilon square", **options, **variant)
     assert_close(fitted(s, loss=EpsilonSquare(0.0)).decision_function(s.X_new), ridge_values(s), 1e-6)
@@ -110,9 +114,10 @@ def test_margin_multipliers_are_in_their_boxes():
 
 
 @pytest.mark.parametrize("name", ["epsilon square", "epsilon insensitive"])
-def test_rows_inside_the_tube_have_no_coefficient(name):
+@each_intercept
+def test_rows_inside_the_tube_have_no_coefficient(name, intercept):
     """Sparsity: c_i = 0 where ‖y_i − h(x_i)‖ < ε, and the row constraint elsewhere."""
-    s = case(name, n=20, alpha=0.5, seed=5)
+    s = case(name, n=20, alpha=0.5, intercept=intercept, seed=5)
     model = fitted(s)
     r = np.linalg.norm(model.decision_function(s.X) - s.Y, axis=1)
     size = s.alpha * np.linalg.norm(np.asarray(model.solution_.C), axis=1)
@@ -124,8 +129,9 @@ def test_rows_inside_the_tube_have_no_coefficient(name):
     assert_close(size[outside], expected[outside], 1e-4)
 
 
-def test_rows_beyond_the_threshold_of_huber_have_coefficients_of_size_kappa():
-    s = case("huber", n=20, alpha=0.5, seed=6)
+@each_intercept
+def test_rows_beyond_the_threshold_of_huber_have_coefficients_of_size_kappa(intercept):
+    s = case("huber", n=20, alpha=0.5, intercept=intercept, seed=6)
     model = fitted(s)
     R = s.Y - model.decision_function(s.X)
     r = np.linalg.norm(R, axis=1)
@@ -134,9 +140,10 @@ def test_rows_beyond_the_threshold_of_huber_have_coefficients_of_size_kappa():
     assert_close(W, R * np.minimum(1, s.slow.parameter / r)[:, None], 1e-5)
 
 
-def test_huber_with_a_tiny_threshold_is_the_norm():
+@each_intercept
+def test_huber_with_a_tiny_threshold_is_the_norm(intercept):
     """Huber/κ → ‖h − y‖ as κ → 0."""
-    s = case("epsilon insensitive", alpha=0.5)
+    s = case("epsilon insensitive", alpha=0.5, intercept=intercept)
     norm = fitted(s, loss=EpsilonInsensitive(0.0)).decision_function(s.X_new)
     huber = fitted(s, loss=Huber(1e-5), alpha=0.5e-5).decision_function(s.X_new)
     assert_close(huber, norm, 1e-3)
@@ -148,11 +155,24 @@ def test_alpha_to_infinity_gives_zero(name):
     assert np.abs(fitted(s).decision_function(s.X_new)).max() < 1e-6
 
 
+def constant(s):
+    """The constant with the smallest loss, for each new point."""
+    return s.convex.at(Phi=np.zeros((14, 1)), A=None, intercept=True).values(np.zeros((5, 1)))
+
+
+@each_norm
+def test_alpha_to_infinity_gives_a_constant_with_an_intercept(name):
+    s = case(name, alpha=1e9, intercept=True)
+    assert_close(fitted(s).decision_function(s.X_new), constant(s), 1e-6)
+
+
 # -------------------------------------------------------------------------------------- invariances
 
 
-@options
-@each_loss
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [*((name, chosen) for name in NAMES for chosen in OPTIONS), *((n, chosen) for n in NORMS for chosen in INTERCEPTS)],
+)
 def test_scaling_kernel_and_alpha_together_changes_nothing(name, options):
     """(λ, K) → (cλ, cK), at fixed L and μ."""
     s = case(name, **options, seed=7)
@@ -164,6 +184,7 @@ def test_scaling_kernel_and_alpha_together_changes_nothing(name, options):
             alpha=c * s.alpha,
             manifold=None if s.L is None else Given(s.mu, s.L),
             solver=TIGHT,
+            intercept=s.intercept,
         ).fit(s.X, s.Y, X_unlabeled=s.U if len(s.U) else None)
         assert_close(model.decision_function(s.X_new), expected, 1e-5)
 
@@ -187,9 +208,9 @@ def test_scaling_outputs_with_the_parameters_of_the_loss(kind, c):
 
 
 @pytest.mark.parametrize("u", [0, 6])
-@each_loss
-def test_order_of_the_rows_does_not_matter(name, u):
-    s = case(name, u=u, weighted="zeros", seed=9)
+@each_loss_and_intercept
+def test_order_of_the_rows_does_not_matter(name, intercept, u):
+    s = case(name, u=u, weighted="zeros", intercept=intercept, seed=9)
     order = np.random.default_rng(0).permutation(len(s.Y))
     everything = np.concatenate([order, np.arange(len(s.Y), len(s.Y) + u)])
     manifold = Given(s.mu, s.L[np.ix_(everything, everything)]) if u else None
@@ -199,12 +220,12 @@ def test_order_of_the_rows_does_not_matter(name, u):
 
 
 @pytest.mark.parametrize("kind", ["identity", "full"])
-@each_loss
-def test_rotated_outputs_give_rotated_values(name, kind):
-    s = case(name, kind=kind, seed=10)
+@each_loss_and_intercept
+def test_rotated_outputs_give_rotated_values(name, intercept, kind):
+    s = case(name, kind=kind, intercept=intercept, seed=10)
     Q = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
     kernel = s.scalar if s.A is None else Decomposable(s.scalar, Q.T @ s.A @ Q)
-    model = IOKR(kernel, loss=s.loss, alpha=s.alpha, solver=TIGHT).fit(s.X, s.Y @ Q)
+    model = IOKR(kernel, loss=s.loss, alpha=s.alpha, solver=TIGHT, intercept=intercept).fit(s.X, s.Y @ Q)
     assert_close(model.decision_function(s.X_new), fitted(s).decision_function(s.X_new) @ Q, 1e-5)
 
 
@@ -222,25 +243,25 @@ def test_whole_weights_are_repeated_rows(name, holes, kind):
     assert_close(weighted, removed, 1e-5)
 
 
-@each_loss
-def test_weights_are_not_normalised(name):
+@each_loss_and_intercept
+def test_weights_are_not_normalised(name, intercept):
     """Multiplying all weights by c is dividing α by c."""
-    s = case(name, weighted="any", seed=12)
+    s = case(name, weighted="any", intercept=intercept, seed=12)
     scaled = s.model(TIGHT, alpha=6 * s.alpha).fit(s.X, s.Y, sample_weight=6 * s.w)
     assert_close(scaled.decision_function(s.X_new), fitted(s).decision_function(s.X_new), 1e-5)
 
 
-@each_loss
-def test_weights_over_many_orders_of_magnitude(name):
-    s = case(name, seed=13)
+@each_loss_and_intercept
+def test_weights_over_many_orders_of_magnitude(name, intercept):
+    s = case(name, intercept=intercept, seed=13)
     w = np.geomspace(1e-6, 1e3, len(s.Y))
     model = s.model(TIGHT).fit(s.X, s.Y, sample_weight=w)
     assert_close(model.decision_function(s.X_new), s.convex.at(weight=w).values(s.Phi_new), 1e-4)
 
 
-@each_loss
-def test_a_tiny_weight_is_nearly_none(name):
-    s = case(name, seed=14)
+@each_loss_and_intercept
+def test_a_tiny_weight_is_nearly_none(name, intercept):
+    s = case(name, intercept=intercept, seed=14)
     w = np.ones(len(s.Y))
     w[2] = 1e-14
     tiny = s.model(TIGHT).fit(s.X, s.Y, sample_weight=w)
@@ -250,9 +271,9 @@ def test_a_tiny_weight_is_nearly_none(name):
     assert tiny.solution_.gap <= 1e-12
 
 
-@each_loss
-def test_weight_zero_is_unlabelled_when_there_is_a_manifold(name):
-    s = case(name, u=6, seed=15)
+@each_loss_and_intercept
+def test_weight_zero_is_unlabelled_when_there_is_a_manifold(name, intercept):
+    s = case(name, u=6, intercept=intercept, seed=15)
     w = np.ones(len(s.Y))
     w[10:] = 0.0
     weighted = s.model(TIGHT).fit(s.X, s.Y, sample_weight=w, X_unlabeled=s.U)
@@ -260,9 +281,9 @@ def test_weight_zero_is_unlabelled_when_there_is_a_manifold(name):
     assert_close(weighted.decision_function(s.X_new), others.decision_function(s.X_new), 1e-5)
 
 
-@each_loss
-def test_a_penalty_of_strength_zero_is_no_penalty(name):
-    s = case(name, u=6, mu=0.0, seed=16)
+@each_loss_and_intercept
+def test_a_penalty_of_strength_zero_is_no_penalty(name, intercept):
+    s = case(name, u=6, mu=0.0, intercept=intercept, seed=16)
     supervised = s.model(TIGHT, manifold=None).fit(s.X, s.Y)
     assert_close(fitted(s).decision_function(s.X_new), supervised.decision_function(s.X_new), 1e-5)
 
@@ -290,7 +311,7 @@ ONE_POINT = {  # h for y, λ and k(x, x) = 1
 @pytest.mark.parametrize("y", [0.2, 1.0, 5.0])
 @each_loss
 def test_one_point_by_hand(name, y, lam):
-    model = IOKR(RBF(1.0), loss=PAIRS[name][0], alpha=lam, solver=TIGHT).fit([[0.0]], [y])
+    model = IOKR(RBF(1.0), loss=PAIRS[name][0], alpha=lam, solver=TIGHT, intercept=False).fit([[0.0]], [y])
     expected = ONE_POINT[name](y, lam)
     assert_close(model.decision_function([[0.0], [1.0]])[:, 0], [expected, expected * np.exp(-1)], 1e-6, 1e-9)
     assert model.solution_.gap <= 1e-12
@@ -301,8 +322,17 @@ def test_one_point_by_hand(name, y, lam):
 def test_one_point_with_several_outputs(name, lam):
     """Everything happens along y."""
     y = np.array([3.0, 0.0, 4.0])
-    model = IOKR(RBF(1.0), loss=PAIRS[name][0], alpha=lam, solver=TIGHT).fit([[0.0]], y[None])
+    model = IOKR(RBF(1.0), loss=PAIRS[name][0], alpha=lam, solver=TIGHT, intercept=False).fit([[0.0]], y[None])
     assert_close(model.decision_function([[0.0]])[0], ONE_POINT[name](5.0, lam) * y / 5.0, 1e-6)
+
+
+@each_norm
+def test_one_point_with_an_intercept(name):
+    """Its target is a constant, which costs nothing."""
+    y = np.array([3.0, 0.0, 4.0])
+    model = IOKR(RBF(1.0), loss=PAIRS[name][0], alpha=0.1, solver=TIGHT).fit([[0.0]], y[None])
+    assert np.linalg.norm(model.decision_function([[0.0], [1.0]]) - y, axis=1).max() <= PAIRS[name][1].parameter
+    assert np.all(np.asarray(model.solution_.C) == 0) and model.solution_.gap <= 1e-12
 
 
 @each_loss
@@ -314,7 +344,7 @@ def test_one_point_and_unlabelled_ones(name):
 @each_loss
 def test_points_that_are_orthogonal_are_separate_problems(name):
     y = np.array([1.0, 2.0, 0.7, 4.0])
-    solver = IOKR(Precomputed(np.eye(4)), loss=PAIRS[name][0], alpha=0.5, solver=TIGHT)
+    solver = IOKR(Precomputed(np.eye(4)), loss=PAIRS[name][0], alpha=0.5, solver=TIGHT, intercept=False)
     if name == "margin":
         with pytest.warns(UserWarning, match="norm"):
             model = solver.fit(np.arange(4), y)
@@ -327,56 +357,65 @@ def test_points_that_are_orthogonal_are_separate_problems(name):
 # ------------------------------------------------------------------------------- degenerate problems
 
 
-@each_loss
-def test_zero_gram_matrix(name):
-    """h = 0 whatever the multipliers are; all of them count for the dual."""
-    s = case(name)
-    model = IOKR(Linear(), loss=s.loss, alpha=0.1, solver=TIGHT).fit(np.zeros((14, 2)), s.Y)
-    assert np.all(model.decision_function(s.X_new) == 0)
+@each_loss_and_intercept
+def test_zero_gram_matrix(name, intercept):
+    """h = 0 whatever the multipliers are, or a constant; all of them count for the dual."""
+    s = case(name, intercept=intercept)
+    model = IOKR(Linear(), loss=s.loss, alpha=0.1, solver=TIGHT, intercept=intercept).fit(np.zeros((14, 2)), s.Y)
+    if intercept:
+        assert_close(model.decision_function(s.X_new), constant(s), 1e-5)
+    else:
+        assert np.all(model.decision_function(s.X_new) == 0)
     assert model.solution_.gap <= 1e-12
     assert model.solution_.converged
 
 
-@each_loss
-def test_zero_operator(name):
-    s = case(name)
-    model = IOKR(Decomposable(RBF(GAMMA), np.zeros((3, 3))), loss=s.loss, alpha=0.1, solver=TIGHT).fit(s.X, s.Y)
-    assert np.all(model.decision_function(s.X_new) == 0)
+@each_loss_and_intercept
+def test_zero_operator(name, intercept):
+    s = case(name, intercept=intercept)
+    kernel = Decomposable(RBF(GAMMA), np.zeros((3, 3)))
+    model = IOKR(kernel, loss=s.loss, alpha=0.1, solver=TIGHT, intercept=intercept).fit(s.X, s.Y)
+    if intercept:
+        assert_close(model.decision_function(s.X_new), constant(s), 1e-5)
+    else:
+        assert np.all(model.decision_function(s.X_new) == 0)
     assert model.solution_.gap <= 1e-12
 
 
-@each_loss
-def test_all_inputs_equal(name):
+@each_loss_and_intercept
+def test_all_inputs_equal(name, intercept):
     """K of rank one."""
-    s = case(name, seed=19)
+    s = case(name, intercept=intercept, seed=19)
     K = np.ones((14, 14))
-    model = IOKR(Precomputed(K), loss=s.loss, alpha=s.alpha, solver=TIGHT).fit(np.arange(14), s.Y)
+    model = IOKR(Precomputed(K), loss=s.loss, alpha=s.alpha, solver=TIGHT, intercept=intercept)
+    model.fit(np.arange(14), s.Y)
     expected = s.convex.at(Phi=np.ones((14, 1)), L=None)
     assert_close(model.decision_function(np.arange(1)), expected.values(np.ones((1, 1))), 1e-5)
 
 
 @each_norm
 def test_constant_targets_with_an_intercept(name):
-
     s = case(name)
     model = IOKR(RBF(GAMMA), intercept=True, loss=s.loss).fit(s.X, np.full((14, 2), 7.0))
     assert_close(model.predict(s.X_new), np.full((5, 2), 7.0), 1e-15)
     assert model.solution_.gap == 0.0
 
 
+@each_intercept
 @each_norm
-def test_a_target_that_is_fitted_exactly(name):
+def test_a_target_that_is_fitted_exactly(name, intercept):
     """One of the targets is 0: h may pass through it, where the norm has a kink."""
-    s = case(name, seed=20)
+    s = case(name, intercept=intercept, seed=20)
     Y = s.Y.copy()
     Y[3] = 0.0
     model = s.model(TIGHT).fit(s.X, Y)
     assert_close(model.decision_function(s.X_new), s.convex.at(Y=Y).values(s.Phi_new), 1e-5)
 
 
+@each_intercept
 @each_norm
-def test_a_far_outlier(name):
-    s = case(name, seed=21)
+def test_a_far_outlier(name, intercept):
+    s = case(name, intercept=intercept, seed=21)
     Y = s.Y.copy()
     Y[4] *= 1e6
     model = s.model(Auto(tol=1e-9)).fit(s.X, Y)
@@ -384,8 +423,9 @@ def test_a_far_outlier(name):
     assert model.solution_.gap <= 1e-9
 
 
-def test_an_outlier_moves_huber_less_than_ridge():
-    s = case("huber", seed=22)
+@each_intercept
+def test_an_outlier_moves_huber_less_than_ridge(intercept):
+    s = case("huber", intercept=intercept, seed=22)
     Y = s.Y.copy()
     Y[4] += 1e3
     moved = {}

@@ -18,7 +18,7 @@ from iokr.kernels import RBF, Delta, Linear, Normalized, Polynomial
 from iokr.losses import EpsilonInsensitive, EpsilonSquare, Huber, MaxMargin
 from iokr.operator_kernels import Decomposable
 from iokr.solvers import Auto
-from loss_samples import NAMES, OUTPUTS, PAIRS, case, each_loss, each_norm, fitted, structured
+from loss_samples import NAMES, OUTPUTS, PAIRS, case, each_loss, each_loss_and_intercept, each_norm, fitted, structured
 from reference import assert_close
 from samples import GAMMA, operator
 
@@ -194,12 +194,15 @@ def test_weights_of_the_margin_are_not_negative():
     assert np.all((alphas >= -1e-12) & (alphas <= 1 + 1e-12))
 
 
+@pytest.mark.parametrize("u", [0, 6], ids=["supervised", "semi-supervised"])
 @each_norm
-def test_weights_of_centred_outputs(name):
-    """h(x) = Σ β_i (y_i − mean)."""
-    s = case(name, centered=True)
+def test_weights_with_an_intercept_sum_to_one(name, u):
+    """h(x) = Σ β_i(x) y_i: a constant of the outputs is one of h."""
+    s = case(name, u=u, weighted="zeros", intercept=True)
     model = fitted(s)
-    assert_close(model.weights(s.X_new) @ (s.Y - s.mean), model.decision_function(s.X_new), 1e-8)
+    beta = model.weights(s.X_new)
+    assert_close(beta.sum(axis=1), np.ones(5), 1e-9)
+    assert_close(beta @ s.Y, model.decision_function(s.X_new), 1e-9)
 
 
 def test_there_are_no_weights_with_an_operator_or_with_holes():
@@ -224,27 +227,25 @@ def test_the_embedding_is_chosen_by_the_loss(name):
 
 @each_loss
 def test_an_embedding_of_lower_rank(name):
-    """`Eigen(n_components)`: the leading coordinates of the outputs, and the same problem in them."""
+    """`Eigen(n_components)`: h has the leading coordinates of the outputs, and 0 for what is left of them."""
     rng = np.random.default_rng(4)
     X, X_new = rng.normal(size=(12, 2)), rng.normal(size=(4, 2))
     Y = rng.normal(size=(12, 3))
     loss = PAIRS[name][0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the projections of unit vectors differ in length
-        model = IOKR(RBF(GAMMA), output_kernel=Linear(), embedding=Eigen(n_components=2), loss=loss, solver=TIGHT).fit(
-            X, Y
-        )
-        t, Q = np.linalg.eigh(Y @ Y.T)
-        Z = Q[:, ::-1][:, :2] * np.sqrt(t[::-1][:2])
-        direct = IOKR(RBF(GAMMA), loss=loss, solver=TIGHT).fit(X, Z)
+        common = {"loss": loss, "solver": TIGHT, "intercept": False}
+        model = IOKR(RBF(GAMMA), output_kernel=Linear(), embedding=Eigen(n_components=2), **common).fit(X, Y)
+        Z = Y @ np.linalg.eigh(Y.T @ Y)[1]  # the first coordinate is the smallest
+        direct = IOKR(Decomposable(RBF(GAMMA), np.diag([0.0, 1.0, 1.0])), **common).fit(X, Z)
     found, expected = model.decision_function(X_new), direct.decision_function(X_new)
     assert_close(found @ found.T, expected @ expected.T, 1e-5)  # coordinates up to signs
 
 
-@each_loss
-def test_linear_output_kernel_is_no_output_kernel(name):
-    s = case(name)
-    with_kernel = IOKR(s.scalar, output_kernel=Linear(), loss=s.loss, alpha=s.alpha, solver=TIGHT).fit(s.X, s.Y)
+@each_loss_and_intercept
+def test_linear_output_kernel_is_no_output_kernel(name, intercept):
+    s = case(name, intercept=intercept)
+    with_kernel = s.model(TIGHT, output_kernel=Linear()).fit(s.X, s.Y)
     H = fitted(s).decision_function(s.X_new)
     assert_close(with_kernel.scores(s.X_new, s.Y), H @ s.Y.T, 1e-5)
 

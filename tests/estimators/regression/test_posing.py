@@ -48,7 +48,7 @@ def test_a_problem_can_be_rebuilt_from_what_is_kept():
 def test_values_are_those_of_the_model():
     model = IOKR(RBF(0.5), alpha=0.1).fit(X, Y)
     R = model.kernel_.represent(U)
-    assert_array_equal(model.inputs_.values(R, model.solution_.C), model.decision_function(U))
+    assert_array_equal(model.inputs_.values(R, model.solution_), model.decision_function(U))
     assert fitted_problem(model).alpha == 0.1
 
 
