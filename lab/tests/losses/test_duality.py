@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 from sklearn.model_selection import train_test_split
 
-from iokr import IOKR
 from iokr.apps.report import Figure
 from iokr.datasets import DataNotFound
-from iokr.kernels import RBF
 from iokr.losses import EpsilonInsensitive, EpsilonSquare, Huber, Square
 from iokr.solvers import ADMM
 from iokr_lab import find
@@ -122,7 +120,7 @@ def test_grid_holds_certified_solutions(key, split):
     assert len(column["errors"]) == len(column["fractions"]) == 20
     assert 0 <= column["gap"] <= protocol.TOL
     i = 15
-    tight = IOKR(RBF(1.0), loss=family.loss(0.3), alpha=split.n * LAMBDAS[i], solver=ADMM(tol=1e-11))
+    tight = protocol.model_of(family.loss(0.3), split.n * LAMBDAS[i], ADMM(tol=1e-11))
     H = tight.fit(split.X, split.Y).decision_function(split.X_test)
     assert column["errors"][i] == pytest.approx(protocol.held_out_error(H, split.Y_test), rel=1e-4)
 
@@ -132,7 +130,7 @@ def test_fractions_at_their_limits(split):
     split = replace(split, Y=split.Y + 0.1)
 
     def fraction(key: str, value: float) -> float:
-        model = IOKR(RBF(1.0), loss=FAMILIES[key].loss(value), alpha=1.0).fit(split.X, split.Y)
+        model = protocol.model_of(FAMILIES[key].loss(value), 1.0).fit(split.X, split.Y)
         return protocol.fraction_of(FAMILIES[key], model, value)
 
     far = 1.01 * np.linalg.norm(split.Y, axis=1).max()
@@ -142,7 +140,7 @@ def test_fractions_at_their_limits(split):
 
 
 def test_fraction_counts_rows(split):
-    model = IOKR(RBF(1.0), loss=EpsilonInsensitive(0.9), alpha=0.5, solver=ADMM(tol=1e-11)).fit(split.X, split.Y)
+    model = protocol.model_of(EpsilonInsensitive(0.9), 0.5, ADMM(tol=1e-11)).fit(split.X, split.Y)
     residuals = np.linalg.norm(model.decision_function(split.X) - split.Y, axis=1)
     counted = protocol.fraction_of(FAMILIES["svr"], model, 0.9)
     assert counted == np.mean(residuals < 0.9 * (1 - 1e-6)) > 0, "a row is zero where the error is within ε"
@@ -153,7 +151,7 @@ def test_parameters_are_chosen_without_the_test_part(monkeypatch, split, loss):
     monkeypatch.setattr(protocol, "CANDIDATE_LAMBDAS", LAMBDAS[14:17])
     changed = replace(split, Y_test=1 - split.Y_test)
     honest, other = (protocol.chosen_error(s, [loss]) for s in (split, changed))
-    model = IOKR(RBF(1.0), loss=loss)
+    model = protocol.model_of(loss, 1.0)
     by_hand = []
     for alpha in split.n * LAMBDAS[14:17]:
         H = model.set_params(alpha=float(alpha)).fit(split.X, split.Y).decision_function(split.X_test)
@@ -172,7 +170,7 @@ def test_their_algorithms_reach_our_solution_when_they_go_on(monkeypatch, key, s
     i, j = 16, 2 if key != "huber" else 8
     value = float(FAMILIES[key].values[j])
     found = stopping.solved_as_published(key, LAMBDAS[i], value, [split])
-    model = IOKR(RBF(1.0), loss=FAMILIES[key].loss(value), alpha=split.n * LAMBDAS[i], solver=ADMM(tol=1e-11))
+    model = protocol.model_of(FAMILIES[key].loss(value), split.n * LAMBDAS[i], ADMM(tol=1e-11))
     H = model.fit(split.X, split.Y).decision_function(split.X_test)
     assert found.error == pytest.approx(protocol.held_out_error(H, split.Y_test), rel=1e-5)
     assert abs(found.gap) < 1e-7 and found.iterations > 10
@@ -279,7 +277,7 @@ def test_smallest_errors_are_the_authors_to_a_tenth_of_a_percent(key, yeast, pub
     family, found = FAMILIES[key], []
     for split in yeast:
         loss = family.loss(float(family.values[j]))
-        model = IOKR(RBF(1.0), loss=loss, alpha=split.n * LAMBDAS[i]).fit(split.X, split.Y)
+        model = protocol.model_of(loss, split.n * LAMBDAS[i]).fit(split.X, split.Y)
         found.append(protocol.held_out_error(model.decision_function(split.X_test), split.Y_test))
     assert np.mean(found) == pytest.approx(errors.min(), rel=1e-3)
 

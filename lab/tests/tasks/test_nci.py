@@ -72,6 +72,7 @@ def test_modes_predict_what_the_estimator_does(small, lam2, mu_t):
         task_weight=mu_t,
         alpha=protocol.LAMBDA1,
         manifold=graph_penalty(modes.K, rows, others, 2 * lam2),
+        intercept=False,
     ).fit(rows, Y[rows], X_unlabeled=others)
     found = modes.predict(rows, Y[rows], others, 2 * lam2, model.A_)
     np.testing.assert_allclose(found, model.predict(others), rtol=1e-7, atol=1e-7)
@@ -101,6 +102,7 @@ def test_model_one_is_measured_in_its_metric_and_predicts_as_model_zero(small):
         coupling="output",
         task_weight=0.8,
         manifold=graph_penalty(data.modes.K, rows, others, 2e-3),
+        intercept=False,
     ).fit(rows, Y[rows], X_unlabeled=others)
     in_metric = np.mean(np.diag(model.distances(others, Y[others])))
     on_y = protocol.mse(model.predict(others), Y[others])

@@ -1,10 +1,10 @@
 """Ridge regression in closed form: time and memory of what every other part of the library builds on.
 
-(a) One fit. (b) A path over alpha with leave-one-out. (c) Ranking shared candidates. (d) A path with
-unlabelled points. Then the peak memory of the first three. The floors are the arithmetic that nobody can
-avoid, as one would write it by hand: float64, one triangle of the Gram matrix, made in the cache and
-factored in place. They call one BLAS only, SciPy's: after a product in NumPy's, its idle threads spin on
-for a tenth of a second and take a core away from the next factorisation.
+(a) One fit. (b) A path over alpha with leave-one-out. (c) Ranking shared candidates. (d) A path with unlabelled points.
+Then the peak memory of the first three. There is no intercept. The floors are the arithmetic that nobody can avoid, as
+one would write it by hand: float64, one triangle of the Gram matrix, made in the cache and factored in place. They call
+one BLAS only, SciPy's: after a product in NumPy's, its idle threads spin on for a tenth of a second and take a core
+away from the next factorisation.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def one_fit(*, seed: int = 0, n: int = 4000, p: int = 50, q: int = 200) -> Quest
     X, Y = smooth_vectors(np.random.default_rng(seed), n, p, q)
     gamma = 1.0 / p
     alpha = 0.5
-    ours = IOKR(RBF(gamma), alpha=alpha)
+    ours = IOKR(RBF(gamma), alpha=alpha, intercept=False)
     baseline = KernelRidge(alpha=alpha, kernel="rbf", gamma=gamma)
     return Question(
         f"(a) one fit, n = {n}, q = {q}",
@@ -81,7 +81,7 @@ def path(*, seed: int = 0, n: int = 2000, p: int = 50, q: int = 100, n_alphas: i
     X, Y = smooth_vectors(np.random.default_rng(seed), n, p, q)
     gamma = 1.0 / p
     alphas = np.logspace(-4, 3, n_alphas)
-    ours = IOKRCV(RBF(gamma), alphas=alphas.tolist())
+    ours = IOKRCV(RBF(gamma), alphas=alphas.tolist(), intercept=False)
     baseline = KernelRidge(kernel="rbf", gamma=gamma)
     search = GridSearchCV(baseline, {"alpha": alphas}, scoring="neg_mean_squared_error", cv=5)
     return Question(
@@ -232,7 +232,7 @@ def unlabeled(*, seed: int = 0, N: int = 2000, n: int = 200, p: int = 10, q: int
     alphas = np.logspace(-2, 2.5, 10)
     manifold_weights = np.logspace(-3, 1, 5)
     grid = {"alphas": alphas.tolist(), "manifold_weights": manifold_weights.tolist()}
-    ours = IOKRCV(RBF(gamma), manifold=Laplacian(n_neighbors=10), **grid)
+    ours = IOKRCV(RBF(gamma), manifold=Laplacian(n_neighbors=10), intercept=False, **grid)
     baseline = partial(direct_path, X, Y, gamma, alphas, manifold_weights)
 
     def errors(answer: Matrix) -> dict[str, Any]:

@@ -129,7 +129,7 @@ def _predictions(name: str, model: IOKRCV, X: Any, Y: Any, train: np.ndarray, te
     if name in (POOL, PLAIN):
         return model.predict(X[test], Y)
     if name == FGW:
-        plain = IOKR(model.kernel_, alpha=model.alpha_, decoder=GraphBarycenter())  # without k_Y
+        plain = IOKR(model.kernel_, alpha=model.alpha_, decoder=GraphBarycenter(), intercept=False)  # without k_Y
         return plain.fit(X[train], Y[train]).predict(X[test])
     return model.predict(X[test])
 

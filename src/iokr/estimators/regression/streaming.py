@@ -400,7 +400,7 @@ def _leave_one_out(state: PartialFit, moments: Moments, source: Any, alphas: Seq
 
 
 class Spectrum(NamedTuple):
-    """The eigenvectors of the moments about the means, and what leave-one-out of a chunk needs beside them."""
+    """The eigenvectors of the moments about the means, and what else leave-one-out of a chunk needs."""
 
     omega: Array
     Q: Array

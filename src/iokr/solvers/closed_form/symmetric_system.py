@@ -45,7 +45,7 @@ class Geometry:
     N = I − H = 𝓑 + λ Gᵀ(λI + γS)⁻¹G, from which leave-one-out follows without cancellation.
 
     With an intercept M = √w P √w and G = P = I − U Uᵀ, where the columns of U span √w e, e the functions that are not
-    penalised: what they can explain is taken from outputs, kernel and residuals alike, so that N U = 0.
+    penalised: what they can explain is subtracted from outputs, kernel and residuals, so that N U = 0.
     """
 
     remainder: Array | None = None  # 𝓑
