@@ -104,10 +104,12 @@ def test_operator_that_is_no_matrix(data, refuses):
 def test_singular_operator_is_welcome(data):
     A = np.outer([1.0, 2.0], [1.0, 2.0])
     model = IOKR(Decomposable(RBF(0.5), A)).fit(*data)
-    H = model.decision_function(data[0])
+    H = model.decision_function(data[0]) - model.solution_.intercept
     np.testing.assert_allclose(H[:, 1], 2 * H[:, 0], rtol=1e-9)  # the range of A
     zero = IOKR(Decomposable(RBF(0.5), np.zeros((2, 2)))).fit(*data)
-    np.testing.assert_array_equal(zero.predict(data[0]), 0.0)
+    np.testing.assert_allclose(zero.predict(data[0]), np.tile(data[1].mean(axis=0), (len(data[0]), 1)), rtol=1e-12)
+    without = IOKR(Decomposable(RBF(0.5), np.zeros((2, 2))), intercept=False).fit(*data)
+    np.testing.assert_array_equal(without.predict(data[0]), 0.0)
 
 
 def test_given_penalty(estimator, data, refuses, bad):

@@ -6,6 +6,7 @@ Tests of `iokr.data.frames` and `iokr.data.objects` through the models.
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
 
 from iokr import IOKR, CandidateSets, LinkPredictor, OutputKernelTree, PairModel
 from iokr.kernels import (
@@ -232,13 +233,25 @@ def test_what_has_no_order_is_refused(kernel, X_bad, refuses):
 @pytest.mark.parametrize("loss", [None, Huber(), EpsilonInsensitive(0.1)], ids=repr)
 @pytest.mark.parametrize("alpha", [1e200, 1e308])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_a_penalty_beyond_measure_gives_zero_or_is_refused(loss, alpha):
-    try:
-        predicted = IOKR(RBF(0.5), loss=loss, alpha=alpha).fit(X, X).predict(X)
-    except ValueError as error:
-        assert "`alpha`" in str(error)
-    else:
-        assert_allclose(predicted, 0.0, atol=1e-100)
+def test_a_penalty_beyond_measure_gives_the_intercept_or_is_refused(loss, alpha):
+    """To a gap of 1e-6 in Σℓ(b, y_i), or zero without an intercept."""
+    for intercept in (False, True):
+        model = IOKR(RBF(0.5), loss=loss, alpha=alpha, intercept=intercept)
+        try:
+            predicted = model.fit(X, X).predict(X)
+        except ValueError as error:
+            assert "`alpha`" in str(error)
+            continue
+        if not intercept:
+            assert_allclose(predicted, 0.0, atol=1e-100)
+            continue
+        b = model.solution_.intercept
+        assert_allclose(predicted, np.tile(b, (len(X), 1)), atol=1e-100)
+
+        def total(b, loss=model.loss_):
+            return float(np.sum(loss.value(np.tile(b, (len(X), 1)), X)))
+
+        assert total(b) <= minimize(total, X.mean(axis=0), method="Nelder-Mead").fun * (1 + 1e-6)
 
 
 def test_numbers_beyond_floats_are_refused(refuses):

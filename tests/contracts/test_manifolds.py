@@ -27,11 +27,14 @@ class TestManifold:
         assert np.linalg.eigvalsh(L).min() >= -1e-12 * np.trace(L)
         assert np.trace(L) > 0
 
-    def test_in_a_model(self, manifold):
+    @pytest.mark.parametrize("intercept", [False, True])
+    def test_in_a_model(self, manifold, intercept):
         s = regression(2, n=7, u=5)
         kernel = RBF(GAMMA).fit(s.X)
         R = kernel.represent(np.vstack([s.X, s.U]))
-        ridge = Ridge(s.K, s.Y, 0.1, None, manifold.penalty(R, kernel.gram(R)), manifold.weight)
-        model = IOKR(RBF(GAMMA), alpha=0.1, manifold=manifold).fit(s.X, s.Y, X_unlabeled=s.U)
+        L = manifold.penalty(R, kernel.gram(R))
+        ridge = Ridge(s.K, s.Y, 0.1, None, L, manifold.weight, intercept=intercept)
+        model = IOKR(RBF(GAMMA), alpha=0.1, manifold=manifold, intercept=intercept)
+        model.fit(s.X, s.Y, X_unlabeled=s.U)
         assert_close(model.decision_function(s.X_new), ridge.values(s.K_new), 1e-9)
         assert_close(model.loo_decision_function(), ridge.leave_one_out(), 1e-9)

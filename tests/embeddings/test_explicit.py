@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from iokr import IOKR, IOKRCV
 from iokr.decoders import Identity
@@ -35,28 +36,34 @@ def test_without_an_operator_it_is_the_kernel_trick(embedding):
     "kernel", [Decomposable(RBF(0.3), A), Covariance(RBF(0.3)), Transformable(RBF(0.3), [abs] * 3)]
 )
 @pytest.mark.parametrize("loss", [None, Huber(0.5), Pinball(0.3)])
-def test_an_operator_acts_on_the_features(kernel, loss):
+@pytest.mark.parametrize("intercept", [False, True])
+def test_an_operator_acts_on_the_features(kernel, loss, intercept):
     if loss is not None and isinstance(kernel, Transformable):
         pytest.skip("blocks are solved for the square loss")
-    ours = IOKR(kernel, output_kernel=Features(counts), embedding=Explicit(), loss=loss, alpha=0.1).fit(X, WORDS)
-    plain = IOKR(kernel, loss=loss, alpha=0.1).fit(X, counts(WORDS))
+    parts = {"loss": loss, "alpha": 0.1, "intercept": intercept}
+    ours = IOKR(kernel, output_kernel=Features(counts), embedding=Explicit(), **parts).fit(X, WORDS)
+    plain = IOKR(kernel, **parts).fit(X, counts(WORDS))
     assert_close(ours.decision_function(NEW), plain.decision_function(NEW), 1e-9)
     H, pool = ours.decision_function(NEW), counts(["abc", "cc", "b"])
     nearest = np.argmin(((H[:, None] - pool[None]) ** 2).sum(axis=2), axis=1)
     np.testing.assert_array_equal(ours.predict(NEW, ["abc", "cc", "b"]), np.array(["abc", "cc", "b"])[nearest])
 
 
-def test_alpha_is_chosen_and_new_outputs_are_represented():
-    model = IOKRCV(Decomposable(RBF(0.3), A), output_kernel=Features(counts), embedding=Explicit()).fit(X, WORDS)
-    plain = IOKRCV(Decomposable(RBF(0.3), A)).fit(X, counts(WORDS))
+@pytest.mark.parametrize("intercept", [False, True])
+def test_alpha_is_chosen_and_new_outputs_are_represented(intercept):
+    plain = IOKRCV(Decomposable(RBF(0.3), A), intercept=intercept)
+    model = clone(plain).set_params(output_kernel=Features(counts), embedding=Explicit()).fit(X, WORDS)
+    plain.fit(X, counts(WORDS))
     assert model.alpha_ == plain.alpha_
     np.testing.assert_allclose(model.loo_errors_, plain.loo_errors_, rtol=1e-9)
 
 
-def test_vectors_come_back_where_the_features_are_the_outputs():
+@pytest.mark.parametrize("intercept", [False, True])
+def test_vectors_come_back_where_the_features_are_the_outputs(intercept):
     Y = rng.normal(size=(14, 2))
-    model = IOKR(output_kernel=Linear(), embedding=Explicit(), decoder=Identity()).fit(X, Y)
-    assert_close(model.predict(NEW), IOKR().fit(X, Y).predict(NEW), 1e-10)
+    parts = {"output_kernel": Linear(), "embedding": Explicit(), "decoder": Identity()}
+    model = IOKR(RBF(), intercept=intercept, **parts).fit(X, Y)
+    assert_close(model.predict(NEW), IOKR(RBF(), intercept=intercept).fit(X, Y).predict(NEW), 1e-10)
 
 
 def test_what_cannot_be_is_refused():

@@ -56,9 +56,11 @@ def test_leave_one_out_errors_are_those_in_the_feature_space():
     assert float(model.loo_errors_) == pytest.approx(expected, rel=1e-9)
 
 
-def test_vectors_come_back_under_a_linear_kernel():
-    model = IOKR(RBF(0.5), output_kernel=Linear(), embedding=Nystroem(2), alpha=0.1).fit(X, Y)
-    direct = IOKR(RBF(0.5), alpha=0.1).fit(X, Y)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_vectors_come_back_under_a_linear_kernel(intercept):
+    parts = {"alpha": 0.1, "intercept": intercept}
+    model = IOKR(RBF(0.5), output_kernel=Linear(), embedding=Nystroem(2), **parts).fit(X, Y)
+    direct = IOKR(RBF(0.5), **parts).fit(X, Y)
     assert_allclose(model.embedding_.vectors(model.decision_function(X_new)), direct.predict(X_new), atol=1e-10)
     with pytest.raises(ValueError, match="cannot return outputs as vectors"):
         fitted(3)[0].vectors(np.zeros((1, 3)))

@@ -1,6 +1,7 @@
 """`Sketch` of outputs: weights on the outputs that it takes, every decoder takes it."""
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 
 from iokr import IOKR
@@ -21,7 +22,9 @@ def test_weights_give_the_scores_back():
         assert set(used) <= set(model.embedding_.pivots_)
 
 
-def test_vectors_come_back_under_a_linear_kernel():
-    model = IOKR(RBF(0.5), output_kernel=Linear(), embedding=Sketch(2), alpha=0.1).fit(X, Y)
-    direct = IOKR(RBF(0.5), alpha=0.1).fit(X, Y)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_vectors_come_back_under_a_linear_kernel(intercept):
+    parts = {"alpha": 0.1, "intercept": intercept}
+    model = IOKR(RBF(0.5), output_kernel=Linear(), embedding=Sketch(2), **parts).fit(X, Y)
+    direct = IOKR(RBF(0.5), **parts).fit(X, Y)
     assert_allclose(model.embedding_.vectors(model.decision_function(X_new)), direct.predict(X_new), atol=1e-10)

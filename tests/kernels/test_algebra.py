@@ -41,12 +41,13 @@ def test_equals_the_loop(name):
 
 
 @pytest.mark.parametrize("name", ALGEBRA)
-def test_in_a_model(name):
+@pytest.mark.parametrize("intercept", [False, True])
+def test_in_a_model(name, intercept):
     kernel, loop = ALGEBRA[name]
     X, Z, Y = vectors(8, 3, seed=1), vectors(5, 3, seed=2), vectors(8, 2, seed=3)
-    H = IOKR(kernel, alpha=0.1).fit(X, Y).decision_function(Z)
+    H = IOKR(kernel, alpha=0.1, intercept=intercept).fit(X, Y).decision_function(Z)
     K, K_new = reference.gram(loop, X), reference.gram(loop, Z, X)
-    assert_close(H, reference.Ridge(K, Y, 0.1).values(K_new), 1e-10)
+    assert_close(H, reference.Ridge(K, Y, 0.1, intercept=intercept).values(K_new), 1e-10)
 
 
 def test_operators_build_the_named_components():
@@ -107,11 +108,13 @@ def test_centred_linear_kernel_is_the_linear_kernel_of_centred_rows():
     assert_close(K, (Z - X.mean(axis=0)) @ (X - X.mean(axis=0)).T, 1e-11)
 
 
-def test_centred_kernel_in_a_model_is_centred_on_the_labelled_points():
+@pytest.mark.parametrize("intercept", [False, True])
+def test_centred_kernel_in_a_model_is_centred_on_the_labelled_points(intercept):
     X, Z, Y = vectors(8, 3, seed=9), vectors(5, 3, seed=10), vectors(8, 2, seed=11)
     loop = reference.centred(reference.rbf(0.3), X)
-    H = IOKR(Centered(RBF(0.3)), alpha=0.1).fit(X, Y).decision_function(Z)
-    assert_close(H, reference.Ridge(reference.gram(loop, X), Y, 0.1).values(reference.gram(loop, Z, X)), 1e-9)
+    H = IOKR(Centered(RBF(0.3)), alpha=0.1, intercept=intercept).fit(X, Y).decision_function(Z)
+    ridge = reference.Ridge(reference.gram(loop, X), Y, 0.1, intercept=intercept)
+    assert_close(H, ridge.values(reference.gram(loop, Z, X)), 1e-9)
 
 
 def test_algebra_of_kernels_on_objects():

@@ -26,7 +26,7 @@ def test_features_of_a_transformer_are_a_kernel_in_a_model():
     X, Z, Y = vectors(9, 2, seed=5), vectors(4, 2, seed=6), vectors(9, 2, seed=7)
     phi = PolynomialFeatures(2).fit(X)
     expected = reference.minimiser(reference.Ridge(np.eye(9), Y, 0.1), phi.transform(X), phi.transform(Z))
-    model = IOKR(Features(PolynomialFeatures(2)), alpha=0.1).fit(X, Y)
+    model = IOKR(Features(PolynomialFeatures(2)), alpha=0.1, intercept=False).fit(X, Y)
     assert_close(model.decision_function(Z), expected, 1e-9)
 
 
@@ -37,8 +37,10 @@ def test_sparse_features_of_text():
     assert sparse.issparse(transformer.transform(texts))
     fitted = Features(CountVectorizer(token_pattern=r"\w+")).fit(texts)
     assert_close(fitted(texts), F @ F.T, 1e-14)
-    model = IOKR(Features(CountVectorizer(token_pattern=r"\w+")), alpha=0.5).fit(texts, np.eye(4))
-    assert_close(model.decision_function(texts), reference.Ridge(F @ F.T, np.eye(4), 0.5).values(F @ F.T), 1e-11)
+    for intercept in (False, True):
+        model = IOKR(Features(CountVectorizer(token_pattern=r"\w+")), alpha=0.5, intercept=intercept)
+        ridge = reference.Ridge(F @ F.T, np.eye(4), 0.5, intercept=intercept)
+        assert_close(model.fit(texts, np.eye(4)).decision_function(texts), ridge.values(F @ F.T), 1e-11)
 
 
 def test_nystroem_features_of_full_rank_are_the_kernel_itself():

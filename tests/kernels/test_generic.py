@@ -66,8 +66,10 @@ def test_a_function_of_anything_python_has():
 
     Y = np.eye(3)
     K = reference.gram(k, graphs)
-    model = IOKR(FromFunction(k), alpha=0.5).fit(graphs, Y)
-    assert_close(model.decision_function(graphs), reference.Ridge(K, Y, 0.5).values(K), 1e-11)
+    for intercept in (False, True):
+        model = IOKR(FromFunction(k), alpha=0.5, intercept=intercept).fit(graphs, Y)
+        expected = reference.Ridge(K, Y, 0.5, intercept=intercept).values(K)
+        assert_close(model.decision_function(graphs), expected, 1e-11)
 
 
 def test_a_function_that_does_not_answer_with_a_number():

@@ -61,14 +61,16 @@ def test_is_the_projection_on_its_span(sketch):
     assert fitted.error_ == pytest.approx(np.trace(rest) / n, rel=1e-9)
 
 
-def test_leave_one_out_is_a_refit_with_the_features_held_fixed(sketch):
+@pytest.mark.parametrize("intercept", [False, True])
+def test_leave_one_out_is_a_refit_with_the_features_held_fixed(sketch, intercept):
     kernel, embedding = sketch
-    model = IOKR(kernel(12), output_kernel=K_Y, embedding=embedding(10), alpha=ALPHA, solver=LowRank()).fit(X, Y)
+    parts = {"alpha": ALPHA, "intercept": intercept}
+    model = IOKR(kernel(12), output_kernel=K_Y, embedding=embedding(10), solver=LowRank(), **parts).fit(X, Y)
     Phi, Z = model.kernel_.features(X), model.embedding_.transform(Y)
     left_out = model.loo_decision_function()
     for i in (0, 7, 39):
         rest = np.delete(np.arange(n), i)
-        refit = IOKR(Linear(), alpha=ALPHA).fit(Phi[rest], Z[rest])
+        refit = IOKR(Linear(), **parts).fit(Phi[rest], Z[rest])
         assert_allclose(left_out[i], refit.predict(Phi[[i]])[0], atol=1e-10)
 
 

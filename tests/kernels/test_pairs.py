@@ -120,7 +120,7 @@ def test_in_a_support_vector_machine_and_in_iokr():
 def test_pairs_given_twice_are_not_taken_for_all_pairs(objects):
     y, kernel = np.arange(1.0, 1 + len(objects)), TensorPair(Precomputed(K))
     exact = np.linalg.solve(kernel(objects) + 0.1 * np.eye(len(objects)), y)
-    model = IOKR(kernel, alpha=0.1, solver=ConjugateGradient(1e-12)).fit(np.array(objects), y)
+    model = IOKR(kernel, alpha=0.1, solver=ConjugateGradient(1e-12), intercept=False).fit(np.array(objects), y)
     assert_close(model.predict(PAIRS[:9]), kernel(PAIRS[:9], objects) @ exact, 1e-9)
 
 

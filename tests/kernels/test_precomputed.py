@@ -35,21 +35,25 @@ def test_inputs_and_unlabelled_points_are_row_numbers():
     assert_close(indexed.loo_decision_function(), plain.loo_decision_function(), 1e-10)
 
 
-def test_the_order_of_the_row_numbers_counts():
+@pytest.mark.parametrize("intercept", [False, True])
+def test_the_order_of_the_row_numbers_counts(intercept):
     s = regression(3, n=8)
     K = whole(s)
     order = np.random.default_rng(0).permutation(8)
-    model = IOKR(Precomputed(K), alpha=0.1).fit(order, s.Y[order])
-    assert_close(model.decision_function(np.arange(8, 13)), Ridge(s.K, s.Y, 0.1).values(s.K_new), 1e-11)
+    model = IOKR(Precomputed(K), alpha=0.1, intercept=intercept).fit(order, s.Y[order])
+    ridge = Ridge(s.K, s.Y, 0.1, intercept=intercept)
+    assert_close(model.decision_function(np.arange(8, 13)), ridge.values(s.K_new), 1e-11)
 
 
-def test_without_matrix_the_gram_matrix_is_given_at_fit_and_rows_at_predict():
+@pytest.mark.parametrize("intercept", [False, True])
+def test_without_matrix_the_gram_matrix_is_given_at_fit_and_rows_at_predict(intercept):
     s = regression(4, n=8)
-    model = IOKR(Precomputed(), alpha=0.1).fit(s.K, s.Y)
-    assert_close(model.decision_function(s.K_new), Ridge(s.K, s.Y, 0.1).values(s.K_new), 1e-11)
-    assert_close(model.loo_decision_function(), Ridge(s.K, s.Y, 0.1).leave_one_out(), 1e-10)
-    path = IOKRCV(Precomputed(), alphas=(0.01, 0.1)).fit(s.K, s.Y)
-    assert_close(path.loo_errors_[1], Ridge(s.K, s.Y, 0.1).leave_one_out_error(), 1e-10)
+    ridge = Ridge(s.K, s.Y, 0.1, intercept=intercept)
+    model = IOKR(Precomputed(), alpha=0.1, intercept=intercept).fit(s.K, s.Y)
+    assert_close(model.decision_function(s.K_new), ridge.values(s.K_new), 1e-11)
+    assert_close(model.loo_decision_function(), ridge.leave_one_out(), 1e-10)
+    path = IOKRCV(Precomputed(), alphas=(0.01, 0.1), intercept=intercept).fit(s.K, s.Y)
+    assert_close(path.loo_errors_[1], ridge.leave_one_out_error(), 1e-10)
 
 
 def test_pairwise_tag_is_set_only_without_matrix():
