@@ -338,14 +338,14 @@ def test_centring_done_outside_warns_without_an_intercept():
         with pytest.warns(UserWarning, match="Inputs and outputs are both centred"):
             model.fit(given, y)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.filterwarnings("error", message="Inputs and outputs are both centred")
         IOKRCV(Linear()).fit(Z, y)
         IOKRCV(Linear(), intercept=False).fit(Z, y + 1.0)
         IOKRCV(RBF(0.1), intercept=False).fit(Z, y)
 
 
 def test_rows_in_chunks():
-    """Chunks, and all rows in memory, far from zero."""
+    """Chunks, and all rows in memory, far from zero: rounding is that of k(x, x) ≈ 3e6."""
     rng = np.random.default_rng(1)
     Z = rng.normal(size=(300, 3)) + 1e3
     T = np.column_stack([Z.sum(axis=1), Z[:, 0] ** 2 / 1e3]) + rng.normal(size=(300, 2))

@@ -25,6 +25,9 @@ from iokr._array import (
 from iokr._system.memory import check_memory
 from iokr.estimators.regression.posing import FittedInputs
 from iokr.gram.blocks import SumGram
+from iokr.gram.features import FeatureGram
+from iokr.gram.scalar import ScalarGram
+from iokr.gram.separable import SeparableGram
 from iokr.losses.square import Square
 from iokr.operator_kernels.base import OperatorKernel
 from iokr.problem import Problem
@@ -73,6 +76,7 @@ def column_variances(problem: Problem, inputs: FittedInputs, R: Any) -> tuple[Ar
     prior = inputs.kernel.gram(R).K.diagonal()
     cross = inputs.kernel.gram(R, inputs.points).K.dense()
     operator = problem.operator
+    problem, prior, cross = _about_mean(problem, prior, cross)
     xp = array_namespace(prior)
 
     def variance(part: Problem, g: float) -> Array:
@@ -94,6 +98,24 @@ def column_variances(problem: Problem, inputs: FittedInputs, R: Any) -> tuple[Ar
             parts.append((np.flatnonzero(which.ravel() == number), found))
     gamma = np.array(np.broadcast_to(operator.gamma, (width,)))
     return join_columns([(group, xp.stack([values] * len(group), axis=1)) for group, values in parts]), gamma
+
+
+def _about_mean(problem: Problem, prior: Array, cross: Array) -> tuple[Problem, Array, Array]:
+    """Few features are counted from their mean, if there is an intercept: h + b stays what it is.
+
+    Far from zero 1 − h₁ would be small, and lost in the rounding of h₁; from the mean h₁ is zero.
+    """
+    Phi, n = problem.gram.K.factor, problem.n_labeled
+    if problem.constants is None or problem.penalised or Phi is None or Phi.shape[0] != n:
+        return problem, prior, cross
+    e = asarray_like(problem.constants[:, :1], cross)
+    share = asarray_like(problem.row_weight, cross)[:, None] * e
+    share = share / array_namespace(cross).sum(share * e)
+    mean = matmul(Phi.T, share)
+    own, new, at = matmul(mean.T, mean), matmul(cross, share), matmul(Phi, mean)  # k(mean, ·) of mean, x and the points
+    K = FeatureGram(Phi - matmul(e, mean.T))
+    gram = K if isinstance(problem.gram, ScalarGram) else SeparableGram(K, problem.operator)
+    return replace(problem, gram=gram), prior - (2 * new - own)[:, 0], cross - at.T - matmul(new - own, e.T)
 
 
 def _of_intercept(problem: Problem, cross: Array, g: float) -> Array | float:
