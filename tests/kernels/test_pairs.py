@@ -22,7 +22,7 @@ from iokr.kernels import (
     TensorPair,
 )
 from iokr.solvers import Cholesky, ConjugateGradient
-from reference import assert_close
+from reference import Ridge, assert_close
 
 rng = np.random.default_rng(0)
 NODES = rng.normal(size=(9, 3))
@@ -119,9 +119,11 @@ def test_in_a_support_vector_machine_and_in_iokr():
 )
 def test_pairs_given_twice_are_not_taken_for_all_pairs(objects):
     y, kernel = np.arange(1.0, 1 + len(objects)), TensorPair(Precomputed(K))
-    exact = np.linalg.solve(kernel(objects) + 0.1 * np.eye(len(objects)), y)
-    model = IOKR(kernel, alpha=0.1, solver=ConjugateGradient(1e-12), intercept=False).fit(np.array(objects), y)
-    assert_close(model.predict(PAIRS[:9]), kernel(PAIRS[:9], objects) @ exact, 1e-9)
+    for intercept in (False, True):
+        ridge = Ridge(kernel(objects), y[:, None], 0.1, intercept=intercept)
+        model = IOKR(kernel, alpha=0.1, solver=ConjugateGradient(1e-12), intercept=intercept)
+        expected = ridge.values(kernel(PAIRS[:9], objects))[:, 0]
+        assert_close(model.fit(np.array(objects), y).predict(PAIRS[:9]), expected, 1e-9)
 
 
 def test_set_kernel_is_the_mean_over_members():

@@ -10,7 +10,7 @@ from iokr.problem import Problem
 from iokr.solvers import Auto, ConjugateGradient
 from iokr.solvers.pairs import PairRidge
 from pair_problems import FORMS, gram, network
-from reference import assert_close
+from reference import Ridge, assert_close
 
 
 @pytest.mark.parametrize(("mix", "ordered"), FORMS)
@@ -21,6 +21,22 @@ def test_agrees_with_the_dense_system(mix, ordered, route):
     solution = PairRidge(1e-12).solve(Problem(G, Psi, Square(), 0.2, weight=weight))
     assert solution.converged and solution.gap < 1e-12
     assert_close(solution.C, np.linalg.solve(G.dense() + np.diag(0.2 / weight), Psi), 1e-8)
+
+
+@pytest.mark.parametrize("n", [30, 150, 325], ids=["few", "some", "all"])
+@pytest.mark.parametrize(("mix", "ordered"), FORMS)
+def test_with_an_intercept_it_agrees_with_the_bordered_system(n, mix, ordered, route):
+    X, pairs, y, _ = network(6, m=25, n=n)
+    weight = np.where(pairs[:, 0] == pairs[:, 1], 0.5, 1.0) if n == 325 else np.linspace(0.5, 2, n)
+    G = PairGram(gram(X), pairs, mix=mix, ordered=ordered)
+    for far in (0.0, 1e6):
+        Psi = np.stack([y, np.arange(n) / n], axis=1) + far
+        solution = PairRidge(1e-12).solve(Problem(G, Psi, Square(), 0.2, weight=weight, constants=np.ones((n, 1))))
+        C, b = Ridge(G.dense(), Psi[:, :1] - far, 0.2, weight=weight, intercept=True).solution()
+        assert solution.converged and solution.gap < 1e-12
+        assert_close(solution.C[:, :1], C, 1e-8 + 1e-15 * far)
+        assert_close(solution.intercept[:1], b + far, 1e-9)
+        assert_close(solution.C.sum(axis=0), np.zeros(2), atol=1e-9 * np.abs(solution.C).sum())
 
 
 def test_conjugate_gradient_and_auto_hand_pairs_on(monkeypatch):
