@@ -179,7 +179,8 @@ class KernelRegression(StructuredEstimator):
 
         h is taken as a Gaussian process with this kernel and noise of variance α. Times σ̂² = tr(Ψᵀ(K + αI)⁻¹Ψ)/(nq)
         it is the variance of h(x), and with α added that of a new ψ(y). It does not depend on the outputs, and is
-        largest far from all inputs, where it is k(x, x).
+        largest far from all inputs, where it is k(x, x), plus the variance of an intercept. Of this nothing is known
+        beforehand.
 
         Parameters
         ----------

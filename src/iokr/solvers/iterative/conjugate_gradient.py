@@ -70,7 +70,7 @@ class ConjugateGradient(Solver):
     >>> from iokr.solvers import ConjugateGradient
     >>> model = IOKR(alpha=0.1, solver=ConjugateGradient()).fit([[0.0], [1.0]], [0.0, 1.0])
     >>> model.solution_.n_iter, bool(model.solution_.gap < 1e-12)
-    (2, True)
+    (1, True)
     """
 
     tol: float = 1e-8

@@ -52,7 +52,7 @@ class MixedPrecision(Solver):
     >>> from iokr.solvers import MixedPrecision
     >>> model = IOKR(alpha=0.1, solver=MixedPrecision()).fit([[0.0], [1.0]], [0.0, 1.0])
     >>> model.predict([[1.0]]).round(3), model.solution_.converged
-    (array([0.898]), True)
+    (array([0.932]), True)
     """
 
     tol: float = 1e-10
