@@ -14,7 +14,7 @@ from iokr._validation.arguments import check_numbers
 from iokr.data.frames import column_names, read, select_columns
 from iokr.data.objects import BadObject, error_context, rows_by_name
 
-__all__ = ["CurveTable", "interpolate", "quadrature_weights", "read_curves"]
+__all__ = ["CurveTable", "interpolate", "quadrature_weights", "read_curves", "without_gaps"]
 
 _MOST_NODES = 5000  # of a union grid
 _NEAR = 1e-3  # points closer than this fraction of the range are one node
@@ -220,6 +220,13 @@ def quadrature_weights(quadrature: Any, points: np.ndarray) -> np.ndarray:
     if len(w) != T or np.any(w <= 0):
         raise ValueError(f"`quadrature` must have a positive weight for each of the {T} nodes, got {len(w)}.")
     return w
+
+
+def without_gaps(points: np.ndarray, values: Array) -> np.ndarray:
+    """Curves (n, T) with straight lines in their gaps, constant beyond their first and last points."""
+    rows = to_numpy(values)
+    seen = ~np.isnan(rows)
+    return np.array([np.interp(points, points[own], row[own]) for row, own in zip(rows, seen, strict=True)])
 
 
 def interpolate(points: np.ndarray, values: np.ndarray, at: np.ndarray, derivative: int = 0) -> np.ndarray:

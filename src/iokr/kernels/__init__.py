@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from iokr.kernels.precomputed import Precomputed
     from iokr.kernels.spectra import CosineBinned, ProbabilityProduct
     from iokr.kernels.spectra_metadata import Categories, CollisionEnergy, Formula, Mass
+    from iokr.kernels.standardized import Standardized
     from iokr.kernels.structured.bags import SetKernel
     from iokr.kernels.structured.grakel import GraKeL
     from iokr.kernels.structured.graphs import ShortestPath, WeisfeilerLehman
@@ -87,6 +88,7 @@ __all__ = [
     "Sketch",
     "Spearman",
     "Spectrum",
+    "Standardized",
     "Subformulas",
     "Subsequence",
     "Subtree",

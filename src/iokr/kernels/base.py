@@ -16,6 +16,7 @@ from iokr._array import (
     array_namespace,
     asarray_like,
     gemm,
+    is_array,
     is_numpy,
     is_sparse,
     pivoted_cholesky,
@@ -114,6 +115,10 @@ class Kernel(Component, ABC):
     def features(self, X: Any) -> Any:
         """The (n, p) matrix of φ(x_i). May be overridden."""
         raise TypeError(f"{self!r:.60} has no features; approximate it by some: `Nystroem({self!r:.40})`.")
+
+    def thin_features(self, R: Any) -> Array | None:
+        """Φ of represented objects where `gram` may store K as ΦΦᵀ, else None. May be overridden, with `gram`."""
+        return None
 
     @property
     def has_derivatives(self) -> bool:
@@ -327,6 +332,10 @@ class FeatureKernel(Kernel):
         """C ↦ Φ (Φᵀ C) where features are dense and fewer than objects. May be overridden."""
         return FeatureGram(R, S) if is_thin(R, S) else super().gram(R, S)
 
+    def thin_features(self, R: Any) -> Array | None:
+        """The features. May be overridden, with `gram`."""
+        return R if is_array(R) else None
+
     def coordinates(self, R: Any) -> Array:
         """The features themselves, unless there are more of them than objects."""
         if is_sparse(R) or R.shape[1] > R.shape[0]:
@@ -434,6 +443,14 @@ class Sum(BinaryKernel):
         joined = left.joined(right)
         return super().gram(R, S) if joined is None else joined
 
+    def thin_features(self, R: Parts) -> Array | None:
+        """Those of both, one after the other."""
+        left = self.left_.thin_features(R.parts[0])
+        right = self.right_.thin_features(R.parts[1])
+        if left is None or right is None:
+            return None
+        return array_namespace(left).concat([left, right], axis=1)
+
 
 @component
 class Product(BinaryKernel):
@@ -510,6 +527,11 @@ class Scaled(WrappedKernel):
         """√factor Φ where the base has few features."""
         scaled = self.base_.gram(R, S).scaled(self.factor)
         return super().gram(R, S) if scaled is None else scaled
+
+    def thin_features(self, R: Any) -> Array | None:
+        """√factor times those of the base."""
+        Phi = self.base_.thin_features(R)
+        return None if Phi is None else self.factor**0.5 * Phi
 
     def block(self, R: Any, S: Any) -> Array:
         with unwarned():

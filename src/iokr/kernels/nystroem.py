@@ -71,6 +71,10 @@ class ProjectedKernel(WrappedKernel):
         """C ↦ Φ (Φᵀ C)."""
         return FeatureGram(R.parts[0], None if S is None else S.parts[0])
 
+    def thin_features(self, R: Parts) -> Array:
+        """φ(x_i), a row per object."""
+        return R.parts[0]
+
 
 def _first_part(R: Any) -> Any:
     return R.parts[0] if isinstance(R, Parts) else R

@@ -123,6 +123,10 @@ class Polynomial(VectorKernel):
             return super().gram(R, S)
         return FeatureGram(self._monomials(R), None if S is None else self._monomials(S))
 
+    def thin_features(self, R: Any) -> Array | None:
+        """The monomials."""
+        return None if is_sparse(R) else self._monomials(R)
+
     def _monomials(self, R: Array) -> Array:
         """√(d!/Π aᵢ!) Π zᵢ^aᵢ over all a with Σ aᵢ = d, z = (√γ x, √c₀)."""
         xp = array_namespace(R)
@@ -267,6 +271,10 @@ class Cosine(VectorKernel):
         """By the unit vectors, where they have fewer entries than there are objects."""
         return FeatureGram(R, S, self.diag) if is_thin(R, S) else super().gram(R, S)
 
+    def thin_features(self, R: Any) -> Array | None:
+        """The unit vectors."""
+        return None if is_sparse(R) else R
+
     def block(self, R: Any, S: Any) -> Array:
         return gemm(R, S)
 
@@ -279,20 +287,34 @@ class Cosine(VectorKernel):
 
 def median_gamma(X: Any) -> float:
     """1 / median of ‖x_i − x_j‖² over pairs of distinct rows, at most 1000 taken evenly from the sorted rows."""
+    return _inverse_median(typical_rows(X), "sqeuclidean", "‖x_i − x_j‖²")
+
+
+def median_gamma_l1(X: Any) -> float:
+    """1 / median of ‖x_i − x_j‖₁ over the same pairs."""
+    return _inverse_median(typical_rows(X), "cityblock", "‖x_i − x_j‖₁")
+
+
+def typical_rows(X: Any) -> np.ndarray:
+    """At most 1000 distinct rows, evenly from the sorted ones: not changed by the order or repetition of rows."""
     X = check_vectors(X)
     rows = np.unique(X.toarray() if is_sparse(X) else to_numpy(X), axis=0)
     count = rows.shape[0]
-    if count < 2:
-        return 1.0
     if count > _MEDIAN_ROWS:
         rows = rows[np.arange(_MEDIAN_ROWS) * (count - 1) // (_MEDIAN_ROWS - 1)]
+    return rows
+
+
+def _inverse_median(rows: np.ndarray, metric: str, distance: str) -> float:
+    if len(rows) < 2:
+        return 1.0
     from scipy.spatial.distance import pdist
 
-    median = float(np.median(pdist(rows, "sqeuclidean")))
+    median = float(np.median(pdist(rows, metric)))
     if not _SMALLEST < median < math.inf:
         remedy = "multiply" if median < 1 else "divide"
         raise ValueError(
-            f"The default of `gamma` is 1 / median of ‖x_i − x_j‖², but that median is {median:.3g}, out of the range "
+            f"The default of `gamma` is 1 / median of {distance}, but that median is {median:.3g}, out of the range "
             f"of floats; {remedy} the data by a constant or set `gamma`."
         )
     return 1 / median

@@ -11,11 +11,14 @@ from iokr.gram.operators import IdentityMatrix
 from iokr.gram.scalar import product_rows
 from iokr.problem import Problem
 
-__all__ = ["expected_time", "mixed_bytes", "preconditioned_bytes", "refusal", "ways_out"]
+__all__ = ["expected_time", "mixed_bytes", "preconditioned_bytes", "refusal", "slow_search", "ways_out"]
 
 _SHARE = 0.8  # fraction of the free memory to use: the rest is for arrays that are not counted
 _RANKS = (8000, 4000, 2000, 1000, 500, 200)
 _CHUNK = float(1 << 28)  # bytes of a few chunks of features
+_EIGEN = 9.0  # an eigendecomposition takes the time of so many n³ flops of products
+_LONG = 60.0  # seconds from which on a search says how long it takes
+_QUICK = 4000  # rows below which a search is not timed
 _FEWER = "To reduce memory: fewer rows, or a machine or device with more memory"
 
 
@@ -36,6 +39,23 @@ def expected_time(flops: float, like: Array) -> str:
         if seconds >= 2 * size:
             return f"about {seconds / size:.2g} {unit}"
     return "less than a second" if seconds < 1 else f"about {seconds:.2g} s"
+
+
+def slow_search(problem: Problem, factorizations: int) -> str | None:
+    """The time of a search and cheaper routes, where it takes more than a minute; None for others."""
+    gram = problem.gram
+    n = gram.shape[0]
+    if n < _QUICK or gram.operator is None or gram.products_only or gram.K.factor is not None:
+        return None
+    flops = _EIGEN * float(n) ** 3 * factorizations
+    if flops < _LONG * flops_per_second(problem.like):
+        return None
+    fewer = expected_time(_EIGEN * 2000.0**3 * factorizations, problem.like)
+    return (
+        f"An exact search on {n} rows takes {expected_time(flops, problem.like)} here. Faster: "
+        f"`Nystroem({gram.K.described}, n_components=1000)` as the kernel, approximate; or some of the rows, 2000 take "
+        f"{fewer}."
+    )
 
 
 def refusal(solver: object, problem: Problem) -> tuple[Callable[[], str], Callable[[float], str]]:

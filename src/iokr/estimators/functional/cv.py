@@ -9,20 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import Array, to_numpy
+from iokr._array import Array, asarray_like, to_numpy
 from iokr._component import component
-from iokr._validation.arguments import check_groups
+from iokr._validation.arguments import check_choice, check_groups
+from iokr.data.curves import without_gaps
 from iokr.data.objects import n_objects, take
 from iokr.embeddings.basis import Basis
 from iokr.embeddings.curves import Curves
 from iokr.estimators.functional.base import FunctionalRegression
 from iokr.estimators.functional.operator import CurveOperator, curve_operator
 from iokr.estimators.inputs import check_scalar
+from iokr.estimators.outputs import known_rows
 from iokr.estimators.progress import begin, end, report, with_callbacks
 from iokr.estimators.regression.evaluate import Fold, Grid, check_grid, leave_one_out, on_folds, row_splits
-from iokr.estimators.regression.posing import Fit, TrainingSet, solve, square
-from iokr.estimators.search.engine import Part, cv_results, n_points, select
+from iokr.estimators.regression.kernel_search import best_kernels
+from iokr.estimators.regression.posing import Data, Fit, TrainingSet, solve, square
+from iokr.estimators.search.ends import warn_at_end_of_widths, warn_at_ends
+from iokr.estimators.search.engine import Part, cv_results, forget_search, n_points, select
+from iokr.estimators.search.kernels import KERNEL_ROWS, kernel_list, with_standardized
 from iokr.estimators.search.result import ALPHAS, Axis, SearchResult, listed
+from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
 from iokr.operator_kernels.decomposable import Decomposable
@@ -41,6 +47,8 @@ class FunctionalCV(FunctionalRegression):
     Parameters
     ----------
     kernel : Kernel, or a list of them, default=None
+        None is a list for numbers, as in `IOKRCV`; for curves with gaps, too, it is searched beforehand, on curves with
+        straight lines in their gaps.
     alphas : sequence of float
         19 from 1e-6 to 1e3 by default.
     curve_kernel : as in `Functional`, or a list of such, default=None
@@ -48,6 +56,8 @@ class FunctionalCV(FunctionalRegression):
         None is leave-one-out (square loss); an integer is K-fold.
     basis, grid, quadrature, curve_weight, loss, manifold, solver, intercept :
         As in `Functional`.
+    standardize : {"auto", True, False}, default="auto"
+        Whether kernels act on `Standardized` columns; "auto" is where no kernel is given and X is a dense matrix.
 
     Attributes
     ----------
@@ -89,6 +99,7 @@ class FunctionalCV(FunctionalRegression):
     manifold: Manifold | None = None
     solver: Solver | None = None
     intercept: bool | None = None
+    standardize: Any = "auto"
 
     cv_results_ = cv_results
 
@@ -106,6 +117,7 @@ class FunctionalCV(FunctionalRegression):
             Curves of one group are left out together, in closed form; with an integer `cv` they share a fold.
         """
         self._check_components()
+        standardize = check_choice(self.standardize, "standardize", ("auto", True, False))
         grid = check_grid(self.kernel, None, self.alphas, self.manifold)
         kernels = [check_scalar(kernel) for kernel in grid.kernels]
         curve_kernels = listed(self.curve_kernel, "curve_kernel")
@@ -113,10 +125,16 @@ class FunctionalCV(FunctionalRegression):
         n = n_objects(given.y)
         together = None if groups is None else check_groups(groups, n, several=True)
         splits = [] if self.cv is None else row_splits(self.cv, n, None, together)
+        data = self._encode(given, embedding)
+        kernel_search = None
+        if self.kernel is None:
+            kernel_search, kernels = self._kernels(data, embedding, grid, together)
+        elif standardize is True:
+            kernels = with_standardized(kernels)
+        grid = replace(grid, kernels=kernels)
         axes = (Axis("kernel", kernels), Axis("curve_kernel", curve_kernels), Axis("alpha", grid.alphas))
         n_folds = max(1, len(splits))
         progress = begin(self, n_points(axes) * n_folds, X=X, y=y)
-        data = self._encode(given, embedding)
         operators = [curve_operator(curve_kernel, data.outputs.embedding) for curve_kernel in curve_kernels]
         parts: dict[str, Any] = {"manifold": self.manifold, "solver": self.solver}
         if self.cv is None:
@@ -136,10 +154,34 @@ class FunctionalCV(FunctionalRegression):
             n_folds=n_folds,
             progress=report(progress, self),
         )
+        self.kernel_search_ = kernel_search
         self._keep_curves(data, found.solution, operators[found.best_index[1]])
+        if self.kernel is None:
+            warn_at_end_of_widths(found if kernel_search is None else kernel_search)
+        warn_at_ends(found)
         self.alpha_ = found.solution.alpha
         end(progress, self, X=X, y=y)
         return self
+
+    def _kernels(
+        self, data: Data, embedding: Curves, grid: Grid, groups: np.ndarray | None
+    ) -> tuple[SearchResult | None, list[Kernel]]:
+        """Kernels that are searched if none was given, and the search before it where there is one."""
+        rows = data.rows
+        known, _ = known_rows(rows.X, rows.weight)
+        kernels = kernel_list(known, self.standardize)
+        with_gaps = data.targets.mask is not None
+        quick = data.targets.n <= KERNEL_ROWS and data.outputs.loss.quadratic and self.manifold is None
+        if quick and not with_gaps:
+            return None, kernels
+        if with_gaps:
+            rows = replace(rows, y=asarray_like(without_gaps(data.outputs.embedding.points_, rows.y), rows.y))
+        encode = partial(self._encode, embedding=embedding)
+        found, best = best_kernels(encode, rows, replace(grid, kernels=kernels), groups=groups)
+        if found.interrupted:
+            forget_search(self)
+            raise KeyboardInterrupt
+        return found, best
 
     def _on_folds(
         self,

@@ -28,7 +28,9 @@ from iokr.estimators.multitask.operators import (
 from iokr.estimators.progress import begin, end, report, with_callbacks
 from iokr.estimators.regression.evaluate import check_grid
 from iokr.estimators.regression.posing import Data, FittedInputs, check_data, pose
+from iokr.estimators.search.ends import warn_at_ends
 from iokr.estimators.search.engine import Part, cv_results, n_points, select
+from iokr.estimators.search.kernels import default_kernel
 from iokr.estimators.search.result import ALPHAS, Axis, Choice, check_values, listed
 from iokr.manifolds.base import Manifold
 
@@ -59,6 +61,8 @@ class MultiTaskCV(TaskRegression):
         median of these squared distances. Not with `tasks`, nor with `learn_tasks`.
     alphas : sequence of float
         Values of λ; 19 from 1e-6 to 1e3 by default.
+    standardize : {"auto", True, False}, default="auto"
+        Whether kernels act on `Standardized` columns; "auto" is where no kernel is given and X is a dense matrix.
     learn_tasks : bool, default=False
         Learn the operator at every alpha instead; `task_weights` is not used.
 
@@ -104,6 +108,7 @@ class MultiTaskCV(TaskRegression):
     tol: float = 1e-6
     max_iter: int = 1000
     intercept: bool | None = None
+    standardize: Any = "auto"
 
     _listable: ClassVar[tuple[str, ...]] = ("manifold",)
 
@@ -126,7 +131,7 @@ class MultiTaskCV(TaskRegression):
         self._check_components()
         grid = check_grid(self.kernel, None, self.alphas, None)
         self._check_tasks()
-        kernels = [check_scalar(kernel) for kernel in grid.kernels]
+        kernels = [check_scalar(kernel) for kernel in self._on_columns(grid.kernels, X)]
         manifolds = listed(self.manifold, "manifold")
         task_weights = [
             check_task_weight(mu, "task_weights")
@@ -156,6 +161,7 @@ class MultiTaskCV(TaskRegression):
             ]
             evaluate = _leave_one_out(posed, similarities, task_weights, grid.alphas, together)
         found = select(self, axes, evaluate, progress=report(progress, self))
+        warn_at_ends(found)
         self.alpha_, self.task_weight_ = found.best["alpha"], found.best["task_weight"]
         self.width_ = found.best["width"]
         best: _TaskModel = found.solution
@@ -166,6 +172,12 @@ class MultiTaskCV(TaskRegression):
             self.tasks_ = best.similarity
         end(progress, self, X=X, y=y)
         return self
+
+    def _on_columns(self, kernels: list[Any], X: Any) -> list[Any]:
+        """The kernels, `RBF()` if none was given, on standardised columns where these are wanted."""
+        if self.kernel is None:
+            return [default_kernel(None, self.standardize, X)]
+        return [default_kernel(kernel, self.standardize, X) for kernel in kernels]
 
     def _widths(self) -> list[float | None]:
         """Those of the similarity of the tasks; None is the median rule."""

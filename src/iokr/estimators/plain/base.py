@@ -14,6 +14,7 @@ from iokr.estimators.inputs import copy_features
 from iokr.estimators.progress import CallbackSupportMixin, begin, end, inside
 from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR
+from iokr.estimators.search.kernels import default_kernel
 from iokr.losses.base import Loss
 from iokr.solvers.base import Solver
 
@@ -30,19 +31,20 @@ class PlainModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
     loss: Loss | None
     solver: Solver | None
     intercept: bool | None
+    standardize: Any
 
     model_: IOKR | IOKRCV
 
-    def _inner(self) -> IOKR | IOKRCV:
-        """The model that is fitted."""
+    def _inner(self, X: Any = None) -> IOKR | IOKRCV:
+        """The model that is fitted to X."""
         shared: dict[str, Any] = {"loss": self.loss, "solver": self.solver, "intercept": self.intercept}
         if self.alpha is None:
-            return IOKRCV(self.kernel, alphas=self.alphas, cv=self.cv, **shared)
-        return IOKR(self.kernel, alpha=self.alpha, **shared)
+            return IOKRCV(self.kernel, alphas=self.alphas, cv=self.cv, standardize=self.standardize, **shared)
+        return IOKR(default_kernel(self.kernel, self.standardize, X), alpha=self.alpha, **shared)
 
     def _fit_inner(self, X: Any, y: Any, sample_weight: Any) -> None:
         progress = begin(self, 1, X=X, y=y)
-        model = self._inner()
+        model = self._inner(X)
         with inside(progress, self, model):
             model.fit(X, y, sample_weight=sample_weight)
         self.model_, self.kernel_, self.solver_ = model, model.kernel_, model.solver_

@@ -36,7 +36,8 @@ class IOKRRegressor(RegressorMixin, PlainModel):  # type: ignore[misc]
     Parameters
     ----------
     kernel : Kernel, OperatorKernel, or (with `alpha=None`) a list of them, default=None
-        On the inputs; None is `RBF()` with the median bandwidth.
+        On the inputs. None searches `RBF` at seven widths about the median distance, `Laplacian` at five and `Linear`,
+        as `IOKRCV` does; with an `alpha` it is `RBF()` with the median width.
     alpha : float, default=None
         λ > 0: larger shrinks h more. None takes the one among `alphas` with the smallest leave-one-out error, in closed
         form: a regressor without a tuned alpha is seldom what is wanted, and the search costs little more than a fit.
@@ -47,6 +48,8 @@ class IOKRRegressor(RegressorMixin, PlainModel):  # type: ignore[misc]
     loss, solver, intercept :
         As in `IOKR`; with an intercept, the default, h(x) far from all inputs is a mean of y, and not 0 as with
         `KernelRidge`.
+    standardize : {"auto", True, False}, default="auto"
+        Whether the kernel acts on `Standardized` columns; "auto" is where none is given and X is a dense matrix.
 
     Attributes
     ----------
@@ -77,6 +80,7 @@ class IOKRRegressor(RegressorMixin, PlainModel):  # type: ignore[misc]
     loss: Loss | None = None
     solver: Solver | None = None
     intercept: bool | None = None
+    standardize: Any = "auto"
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> IOKRRegressor:

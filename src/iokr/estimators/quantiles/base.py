@@ -30,7 +30,7 @@ from iokr.problem import Problem, Solution
 from iokr.solvers.base import Solver
 from iokr.solvers.iterative.admm import ADMM
 
-__all__ = ["LEVELS", "Points", "QuantileFit", "QuantileRegression", "Rows", "solve_levels"]
+__all__ = ["LEVELS", "Points", "QuantileFit", "QuantileRegression", "Rows", "solve_levels", "spread"]
 
 LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 _TOL = 1e-5
@@ -134,13 +134,29 @@ def solve_levels(
     *,
     intercept: bool,
 ) -> Solution:
-    """C, b of min (1/m) Σ_ij ρ_θj(y_i − h(x_i)(θ_j)) + ν Σ_ib max(0, −∂_θh(x_i)(θ̃_b)) + (α/2)‖h‖², b not penalised."""
-    Psi = asarray_like(levels.targets(rows.y), gram.diagonal())
+    """C, b of min (1/m) Σ_ij ρ_θj(y_i − h(x_i)(θ_j)) + ν Σ_ib max(0, −∂_θh(x_i)(θ̃_b)) + (α/2)‖h‖², b not penalised.
+
+    Solved for y/s and sα, s the `spread` of y, which is the same problem: the answer does not depend on units.
+    """
+    s = spread(rows)
+    Psi = asarray_like(levels.targets(rows.y / s), gram.diagonal())
     joint = SeparableGram(gram, levels.operator(Psi))
-    problem = Problem(joint, Psi, levels.loss(), alpha, weight=rows.weight)
+    problem = Problem(joint, Psi, levels.loss(), s * alpha, weight=rows.weight)
     if intercept:
         problem = replace(problem, constants=np.ones((len(rows.y), 1)), shapes=levels.shapes())
-    return solver.solve(problem, start)
+    return _times(solver.solve(problem, None if start is None else _times(start, 1 / s)), s)
+
+
+def spread(rows: Rows) -> float:
+    """The mean distance of y from its median, 1 for a constant: the scale of pinball losses."""
+    known = rows.weighted()
+    distances = np.abs(known.y - np.median(known.y))
+    return float(np.mean(distances)) or 1.0
+
+
+def _times(solution: Solution, factor: float) -> Solution:
+    intercept = None if solution.intercept is None else factor * solution.intercept
+    return replace(solution, C=factor * solution.C, intercept=intercept)
 
 
 def _single_numbers(y: Any) -> np.ndarray:

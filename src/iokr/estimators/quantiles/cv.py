@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from iokr._array import asarray_like, is_array
 from iokr._component import component
-from iokr._validation.arguments import check_folds
+from iokr._validation.arguments import check_choice, check_folds
 from iokr.data.objects import n_objects
 from iokr.estimators.inputs import check_scalar
+from iokr.estimators.outputs import encode
 from iokr.estimators.progress import begin, end, report, with_callbacks
 from iokr.estimators.quantiles.base import (
     LEVELS,
@@ -21,16 +23,26 @@ from iokr.estimators.quantiles.base import (
     QuantileRegression,
     Rows,
     solve_levels,
+    spread,
 )
 from iokr.estimators.quantiles.levels import Levels, fit_levels
-from iokr.estimators.search.engine import Part, cv_results, n_points, select
-from iokr.estimators.search.result import Axis, check_values, listed
+from iokr.estimators.regression.evaluate import Grid
+from iokr.estimators.regression.kernel_search import best_kernels
+from iokr.estimators.regression.posing import Data, TrainingSet
+from iokr.estimators.search.ends import warn_at_end_of_widths, warn_at_ends
+from iokr.estimators.search.engine import Part, cv_results, forget_search, n_points, select
+from iokr.estimators.search.kernels import kernel_list, with_standardized
+from iokr.estimators.search.result import ALPHAS, Axis, SearchResult, check_values, listed
 from iokr.kernels.base import Kernel
 from iokr.losses.pinball import check_levels
 from iokr.metrics.intervals import pinball
 from iokr.solvers.base import Solver
+from iokr.solvers.iterative.admm import ADMM
 
 __all__ = ["QuantileCurvesCV"]
+
+_ALPHAS = (1e-3, 1e-2, 1e-1, 1.0, 10.0)  # for y in units of its spread
+_SEARCH_TOL = 1e-3  # relative gap on folds, far below the differences between their held-out losses
 
 
 @component
@@ -43,7 +55,11 @@ class QuantileCurvesCV(QuantileRegression):
     Parameters
     ----------
     kernel : Kernel, or a list of them, default=None
-    alphas : sequence of float
+        None is the best of a list for numbers (as in `IOKRCV`) by leave-one-out of the square loss on at most 1500 rows
+        (`kernel_search_`).
+    alphas : sequence of float, default=None
+        None is (0.001, 0.01, 0.1, 1, 10)/s with s the mean distance of y from its median: a pinball loss is in units of
+        y, and so is 1/alpha.
     level_kernels : sequence, default=None
         Each as `level_kernel` of `QuantileCurves`; None is `RBF(9.0)` alone.
     crossings : sequence of float, default=(0.05, 0.5)
@@ -51,6 +67,8 @@ class QuantileCurvesCV(QuantileRegression):
     cv : int or splitter, default=5
     levels, intercept, solver :
         As in `QuantileCurves`.
+    standardize : {"auto", True, False}, default="auto"
+        Whether kernels act on `Standardized` columns; "auto" is where no kernel is given and X is a dense matrix.
 
     Attributes
     ----------
@@ -82,13 +100,14 @@ class QuantileCurvesCV(QuantileRegression):
 
     kernel: Any = None
     _: KW_ONLY
-    alphas: Sequence[float] = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
+    alphas: Sequence[float] | None = None
     level_kernels: Any = None
     crossings: Sequence[float] = (0.05, 0.5)
     cv: Any = 5
     levels: Any = LEVELS
     intercept: bool = True
     solver: Solver | None = None
+    standardize: Any = "auto"
 
     cv_results_ = cv_results
     _selects = True
@@ -97,10 +116,18 @@ class QuantileCurvesCV(QuantileRegression):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> QuantileCurvesCV:
         """Select and learn h; arguments as in `QuantileCurves.fit`."""
         kernels = [check_scalar(kernel, objects="X") for kernel in listed(self.kernel, "kernel")]
+        given = check_choice(self.standardize, "standardize", ("auto", True, False))
         level_kernels = listed(self.level_kernels, "level_kernels")
-        alphas = check_values(self.alphas, "alphas", strict=True)
+        alphas = None if self.alphas is None else check_values(self.alphas, "alphas", strict=True)
         crossings = check_values(self.crossings, "crossings", strict=False)
         rows = self._read(X, y, sample_weight, kernels[0])
+        if alphas is None:
+            alphas = [alpha / spread(rows) for alpha in _ALPHAS]
+        kernel_search = None
+        if self.kernel is None:
+            kernel_search, kernels = self._best_kernels(rows)
+        elif given is True:
+            kernels = with_standardized(kernels)
         theta = check_levels(self.levels)
         levels = {
             (j, k): fit_levels(theta, level_kernels[j], crossings[k], self._level_constant)
@@ -118,10 +145,29 @@ class QuantileCurvesCV(QuantileRegression):
         progress = begin(self, n_points(axes) * len(folds), X=X, y=y)
         parts = self._on_folds(folds, kernels, levels, alphas)
         found = select(self, axes, parts, n_folds=len(folds), progress=report(progress, self))
+        self.kernel_search_ = kernel_search
+        if kernel_search is not None:
+            warn_at_end_of_widths(kernel_search)
+        warn_at_ends(found)
         i, j, k, _ = found.best_index
         self._learn(rows.weighted(), kernels[i], levels[j, k], found.best["alpha"])
         end(progress, self, X=X, y=y)
         return self
+
+    def _best_kernels(self, rows: Rows) -> tuple[SearchResult, list[Kernel]]:
+        """The search for a kernel, by the square loss, and its best kernel."""
+        known = rows.weighted()
+        y = asarray_like(known.y[:, None], known.X) if is_array(known.X) else known.y[:, None]
+        grid = Grid(kernel_list(known.X, self.standardize), [0.0], list(ALPHAS))
+        found, kernels = best_kernels(self._for_square_loss, TrainingSet(known.X, y, known.weight), grid)
+        if found.interrupted:
+            forget_search(self)
+            raise KeyboardInterrupt
+        return found, kernels[:1]
+
+    def _for_square_loss(self, part: TrainingSet) -> Data:
+        outputs, targets = encode(part.y, part.weight)
+        return Data(part, outputs, targets, self.intercept)
 
     def _on_folds(
         self,
@@ -137,7 +183,7 @@ class QuantileCurvesCV(QuantileRegression):
                 raise ValueError(
                     "`sample_weight` is zero for every row of a training part; fewer folds, or other weights."
                 )
-            solver = self._iterative()
+            solver = ADMM(_SEARCH_TOL) if self.solver is None else self._iterative()
             for i, kernel in enumerate(kernels):
                 points = Points.of(kernel, train.X)
                 gram = points.training_gram()

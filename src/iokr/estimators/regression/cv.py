@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from functools import partial
 from typing import Any
 
@@ -11,18 +11,21 @@ import numpy as np
 
 from iokr._array import Array, to_numpy
 from iokr._component import component
-from iokr._validation.arguments import check_groups
+from iokr._validation.arguments import check_choice, check_groups
 from iokr.data.chunks import as_source
 from iokr.data.objects import n_objects, take
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
-from iokr.estimators.outputs import FittedOutputs
+from iokr.estimators.outputs import FittedOutputs, known_rows
 from iokr.estimators.progress import begin, end, report, track, with_callbacks
 from iokr.estimators.regression.base import KernelRegression
 from iokr.estimators.regression.evaluate import Fold, Grid, check_grid, leave_one_out, on_folds, row_splits
-from iokr.estimators.regression.posing import Data, Fit, check_data, check_observed, solve, square
+from iokr.estimators.regression.kernel_search import best_kernels
+from iokr.estimators.regression.posing import Data, Fit, TrainingSet, check_data, check_observed, solve, square
 from iokr.estimators.regression.streaming import check_alone, evaluate_chunks, solve_moments
-from iokr.estimators.search.engine import cv_results, n_points, select
+from iokr.estimators.search.ends import warn_at_end_of_widths, warn_at_ends
+from iokr.estimators.search.engine import cv_results, forget_search, n_points, select
+from iokr.estimators.search.kernels import KERNEL_ROWS, kernel_list, with_standardized
 from iokr.estimators.search.result import ALPHAS, SearchResult
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
@@ -43,7 +46,10 @@ class IOKRCV(KernelRegression):
     Parameters
     ----------
     kernel : Kernel, OperatorKernel, or a list of them, default=None
-        As in `IOKR`; a list is searched.
+        As in `IOKR`; a list is searched. None is a list for numbers: `RBF` at seven widths about the median distance,
+        `Laplacian` at five, `Linear`. With more than 1500 rows, another loss than the square, or a manifold, the kernel
+        is chosen beforehand, by leave-one-out of the square loss on at most 1500 rows (`kernel_search_`); the
+        second-best goes on, too, if the two differ by less than a standard error.
     alphas : sequence of float
         Values of λ; 19 from 1e-6 to 1e3 by default.
     manifold_weights : sequence of float, default=None
@@ -53,6 +59,8 @@ class IOKRCV(KernelRegression):
         Dask arrays) leave-one-out takes two passes, K-fold one: a chunk is in the fold of its number modulo K.
     output_kernel, embedding, loss, manifold, decoder, solver, intercept :
         As in `IOKR`.
+    standardize : {"auto", True, False}, default="auto"
+        Whether kernels act on `Standardized` columns; "auto" is where no kernel is given and X is a dense matrix.
 
     Attributes
     ----------
@@ -63,6 +71,8 @@ class IOKRCV(KernelRegression):
         `cv`). Optimistic for a kernel that was tuned on the same rows (`model_selection.tune`).
     search_ : SearchResult
         The errors on named axes, all of them kept, those of each fold, and the choice.
+    kernel_search_ : SearchResult, or None
+        The search for a kernel on a part of the rows, where there was one.
     best_index_ : tuple of int
         Index of the smallest error.
     cv_results_ : dict
@@ -77,9 +87,8 @@ class IOKRCV(KernelRegression):
     >>> import numpy as np
     >>> from iokr import IOKRCV
     >>> X = np.linspace(0, 6, 40)[:, None]
-    >>> model = IOKRCV(alphas=(1e-3, 1.0, 1e3)).fit(X, np.sin(X[:, 0]))
-    >>> model.alpha_, model.loo_errors_.shape
-    (0.001, (3,))
+    >>> model = IOKRCV().fit(X, np.sin(X[:, 0]))
+    >>> model.kernel_, model.alpha_, model.loo_errors_.shape
     """
 
     kernel: Any = None
@@ -94,6 +103,7 @@ class IOKRCV(KernelRegression):
     decoder: Decoder | None = None
     solver: Solver | None = None
     intercept: bool | None = None
+    standardize: Any = "auto"
 
     cv_results_ = cv_results
 
@@ -111,6 +121,7 @@ class IOKRCV(KernelRegression):
             Rows of one group are left out together, in closed form; with an integer `cv` they share a fold.
         """
         self._check_components()
+        check_choice(self.standardize, "standardize", ("auto", True, False))
         grid = check_grid(self.kernel, self.manifold_weights, self.alphas, self.manifold)
         source = as_source(X, y)
         if source is not None:
@@ -120,13 +131,18 @@ class IOKRCV(KernelRegression):
         together = None if groups is None else check_groups(groups, n_objects(rows.y), several=True)
         splits = [] if self.cv is None else row_splits(self.cv, n_objects(X), y, together)
         n_folds = max(1, len(splits))
-        progress = begin(self, n_points(grid.axes) * n_folds, X=X, y=y)
         data = self._encode_outputs(rows)
         if self.output_kernel is None and data.outputs.kernel is not None:
             raise ValueError(
                 "Selection needs an output kernel in which errors are measured, such as `WeisfeilerLehman()` for "
                 "graphs, as `y` does not hold vectors; set `output_kernel`, or choose `alpha` yourself."
             )
+        grid = self._with_kernels(grid, rows)
+        beforehand = self.kernel is None and self._chooses_beforehand(data)
+        progress = begin(self, n_points(grid.axes) * n_folds, X=X, y=y)
+        kernel_search = None
+        if beforehand:
+            kernel_search, grid = self._best_kernels(rows, grid, together, report(progress, self))
         parts: dict[str, Any] = {"manifold": self.manifold, "solver": self.solver}
         if self.cv is None:
             evaluate = leave_one_out(data, grid, groups=together, **parts)
@@ -139,10 +155,41 @@ class IOKRCV(KernelRegression):
             best = found.best
             return solve(data, best["kernel"], best["alpha"], best["manifold__weight"], **parts)
 
-        found = select(self, grid.axes, evaluate, solve=solve_best, n_folds=n_folds, progress=report(progress, self))
+        tell = None if beforehand else report(progress, self)
+        found = select(self, grid.axes, evaluate, solve=solve_best, n_folds=n_folds, progress=tell)
+        self.kernel_search_ = kernel_search
         self._set_choice(data, found.solution)
+        if self.kernel is None:
+            warn_at_end_of_widths(found if kernel_search is None else kernel_search)
+        warn_at_ends(found)
         end(progress, self, X=X, y=y)
         return self
+
+    def _with_kernels(self, grid: Grid, rows: TrainingSet) -> Grid:
+        """The grid with the kernels that are searched if none was given, on standardised columns where wanted."""
+        if self.kernel is None:
+            known, _ = known_rows(rows.X, rows.weight)
+            return replace(grid, kernels=kernel_list(known, self.standardize))
+        if self.standardize is True:
+            return replace(grid, kernels=with_standardized(grid.kernels))
+        return grid
+
+    def _chooses_beforehand(self, data: Data) -> bool:
+        """Whether the kernel is chosen on a part of the rows, or by the square loss in place of another."""
+        n = data.targets.n
+        return n > KERNEL_ROWS or self.manifold is not None or not data.outputs.loss.quadratic
+
+    def _best_kernels(
+        self, rows: TrainingSet, grid: Grid, groups: np.ndarray | None, progress: Any
+    ) -> tuple[SearchResult, Grid]:
+        """The search for a kernel, and the grid with those that it leaves."""
+        encode = partial(self._encode_outputs, decoder=None)
+        searched = replace(grid, manifold_weights=[0.0])
+        found, kernels = best_kernels(encode, rows, searched, groups=groups, solver=self.solver, progress=progress)
+        if found.interrupted:
+            forget_search(self)
+            raise KeyboardInterrupt
+        return found, replace(grid, kernels=kernels)
 
     def _fit_chunks(self, source: Any, grid: Grid) -> IOKRCV:
         """Select on rows in chunks: leave-one-out in two passes, or K-fold in one."""

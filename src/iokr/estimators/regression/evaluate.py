@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from iokr._array import Array
+from iokr._system.callers import user_level
 from iokr._validation.arguments import check_folds
 from iokr.data.objects import error_context
 from iokr.estimators.inputs import check_kernel, fresh_solver
@@ -22,6 +24,7 @@ from iokr.kernels.base import Kernel
 from iokr.manifolds.base import Manifold
 from iokr.operator_kernels.base import OperatorKernel
 from iokr.problem import Problem, Solution
+from iokr.solvers._routes import slow_search
 from iokr.solvers.auto import Auto
 from iokr.solvers.base import Path, Solver
 from iokr.solvers.closed_form.paths import ClosedForm
@@ -148,12 +151,15 @@ def closed_paths(
     """A closed-form path for every kernel and manifold weight: inputs, the solver that a model keeps, problem, path."""
     path: Path | None = None
     closed: tuple[Solver, ClosedForm] | None = None
+    factorizations = len({id(kernel.scalar or kernel) for kernel in grid.kernels})
     for i, kernel in enumerate(grid.kernels):
         # two operators on one kernel: its eigendecomposition is used again
         again = i and manifold is None and kernel.scalar is not None and kernel.scalar is grid.kernels[i - 1].scalar
         before = path if again else None
         inputs, problem = pose(data, kernel, manifold, solver=solver, K=None if before is None else before.gram.K)
         problem = replace(problem, manifold_weight=grid.manifold_weights[0])
+        if i == 0 and len(grid.alphas) > 1:
+            warn_long(problem, factorizations)
         if closed and isinstance(before, SpectralPath) and before.operator.oblique == problem.operator.oblique:
             path = before.with_operator(problem)
             yield inputs, closed[0], problem, path
@@ -161,6 +167,13 @@ def closed_paths(
         closed = _closed_form(solver, problem, grid)
         for path in closed[1].paths(problem, grid.manifold_weights):
             yield inputs, closed[0], problem, path
+
+
+def warn_long(problem: Problem, factorizations: int) -> None:
+    """Say how long a search takes, before it starts, where that is more than a minute."""
+    message = slow_search(problem, factorizations)
+    if message is not None:
+        warnings.warn(message, UserWarning, stacklevel=user_level())
 
 
 def _closed_form(solver: Solver | None, problem: Problem, grid: Grid) -> tuple[Solver, ClosedForm]:

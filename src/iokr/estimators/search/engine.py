@@ -14,7 +14,7 @@ from iokr.estimators.search.result import Axis, Choice, Rule, SearchResult, drop
 
 __all__ = ["Part", "cv_results", "forget_search", "n_points", "search", "select"]
 
-_FAMILIAR = ("loo_errors_", "cv_errors_", "scores_", "areas_", "freedom_", "best_index_")
+_FAMILIAR = ("loo_errors_", "cv_errors_", "scores_", "areas_", "freedom_", "best_index_", "kernel_search_")
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,181 @@
+"""The call without arguments: columns are standardised, a kernel is chosen among several, units do not matter."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.datasets import make_friedman1
+
+from iokr import IOKR, IOKRCV, FunctionalCV, IOKRClassifier, IOKRRegressor, MultiTaskCV, QuantileCurvesCV
+from iokr.estimators.regression import kernel_search
+from iokr.estimators.search.kernels import kernel_list
+from iokr.kernels import RBF, Laplacian, Linear, Scaled, Standardized
+from iokr.losses import Huber
+from iokr.manifolds import Laplacian as GraphLaplacian
+from reference import assert_close
+
+
+def friedman(n=120, seed=0):
+    """Ten columns, of which five matter."""
+    return make_friedman1(n, noise=1.0, random_state=seed)
+
+
+def quiet(fit, *data, **more):
+    """Without warnings of ends of lists."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return fit(*data, **more)
+
+
+def test_the_list_of_kernels():
+    """Seven widths of `RBF`, five of `Laplacian`, `Linear`, on standardised columns; as they are for sparse rows."""
+    X, _ = friedman()
+    kernels = kernel_list(X)
+    assert all(isinstance(kernel, Standardized) for kernel in kernels)
+    assert [type(kernel.base) for kernel in kernels] == 7 * [RBF] + 5 * [Laplacian] + [Scaled]
+    Z = Standardized(Linear()).fit(X).standardized(X)
+    assert kernels[3].base.gamma == pytest.approx(RBF().fit(Z).gamma_, rel=1e-5)  # six digits
+    assert np.mean(kernels[-1].fit(X)(X).diagonal()) == pytest.approx(1.0, rel=1e-5)
+    assert [type(kernel) for kernel in kernel_list(csr_array(X))] == 7 * [RBF] + 5 * [Laplacian] + [Scaled]
+    assert [type(kernel) for kernel in kernel_list(X, standardize=False)] == 7 * [RBF] + 5 * [Laplacian] + [Scaled]
+
+
+def test_the_kernel_with_the_smallest_leave_one_out_error_is_taken():
+    """As if the list had been given."""
+    X, y = friedman()
+    model = quiet(IOKRCV().fit, X, y)
+    listed = quiet(IOKRCV(kernel_list(X)).fit, X, y)
+    assert model.loo_errors_.shape == (13, 19)
+    assert model.kernel_search_ is None
+    assert_close(model.loo_errors_, listed.loo_errors_, 1e-12)
+    assert_close(model.predict(X), listed.predict(X), 1e-12)
+
+
+def test_many_rows_choose_the_kernel_on_some_of_them(monkeypatch):
+    """Then alpha on all rows: for the best kernel, and the second-best if the two cannot be told apart."""
+    monkeypatch.setattr(kernel_search, "KERNEL_ROWS", 50)
+    monkeypatch.setattr("iokr.estimators.regression.cv.KERNEL_ROWS", 50)
+    X, y = friedman()
+    model = quiet(IOKRCV().fit, X, y)
+    rows = kernel_search.sampled_rows(120)
+    assert len(rows) == 50
+    part = quiet(IOKRCV(kernel_list(X)).fit, X[rows], y[rows])
+    assert_close(model.kernel_search_.values[:, 0], part.loo_errors_, 1e-10)
+    best = np.argsort(part.loo_errors_.min(axis=1))
+    carried = [repr(kernel) for kernel in model.search_.axes[0].values]
+    assert carried in ([repr(kernel_list(X)[i]) for i in best[:k]] for k in (1, 2))
+    again = quiet(IOKRCV(model.kernel_.__class__(model.kernel_.base)).fit, X, y)
+    assert_close(model.predict(X), again.predict(X), 1e-10)
+
+
+def test_kernels_that_cannot_be_told_apart_both_go_on(monkeypatch):
+    """Two kernels with the same errors, and two with very different ones."""
+    monkeypatch.setattr(kernel_search, "KERNEL_ROWS", 60)
+    monkeypatch.setattr("iokr.estimators.regression.cv.KERNEL_ROWS", 60)
+    X, y = friedman(100)
+    for kernels, carried in (([RBF(0.1), RBF(0.1000001)], 2), ([RBF(0.1), RBF(1e4)], 1)):
+        monkeypatch.setattr("iokr.estimators.regression.cv.kernel_list", lambda X, how, kernels=kernels: kernels)
+        assert len(quiet(IOKRCV().fit, X, y).search_.axes[0].values) == carried
+
+
+@pytest.mark.parametrize(
+    "more", [{"loss": Huber(1.0), "cv": 3}, {"manifold": GraphLaplacian(0.1)}], ids=["loss", "manifold"]
+)
+def test_other_losses_and_manifolds_choose_the_kernel_by_the_square_loss(more):
+    """With the rows that have labels."""
+    X, y = friedman(60)
+    model = quiet(IOKRCV(alphas=(0.01, 0.1, 1.0), **more).fit, X, y)
+    plain = quiet(IOKRCV(kernel_list(X), alphas=(0.01, 0.1, 1.0)).fit, X, y)
+    assert_close(model.kernel_search_.values[:, 0], plain.loo_errors_, 1e-10)
+
+
+def _curves(x):
+    return np.sin(np.linspace(0, 3, 12) * x[:, :1]) + 0.1 * x[:, 1:2]
+
+
+@pytest.mark.parametrize(
+    ("model", "target"),
+    [
+        (IOKRCV(), "numbers"),
+        (IOKRRegressor(), "numbers"),
+        (IOKRRegressor(alpha=0.1), "numbers"),
+        (MultiTaskCV(), "columns"),
+        (FunctionalCV(), "curves"),
+        (QuantileCurvesCV(levels=(0.25, 0.5, 0.75), cv=3), "numbers"),
+        (IOKRClassifier(), "labels"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+def test_units_of_X_and_y_do_not_matter(model, target):
+    """Predictions from X·s + c and 1000 y + 7 are 1000 times those from X and y, plus 7."""
+    X, y = friedman(60)
+    targets = {
+        "numbers": y,
+        "columns": np.column_stack([y, y**2 / 10, X[:, 0]]),
+        "curves": _curves(X),
+        "labels": y > np.median(y),
+    }
+    Y = targets[target]
+    moved = X * np.geomspace(1e-3, 1e3, 10) + np.arange(10)
+    plain = quiet(model.fit, X, Y).predict(X)
+    if target == "labels":
+        assert np.array_equal(quiet(model.fit, moved, Y).predict(moved), plain)
+        return
+    other = quiet(model.fit, moved, 1000 * Y + 7).predict(moved)
+    assert_close((other - 7) / 1000, plain, 1e-6)
+
+
+def test_a_kernel_that_was_given_sees_X_as_it_is():
+    """Unless `standardize=True`; `IOKR` never scales."""
+    X, y = friedman(40)
+    X = X * np.geomspace(1, 100, 10)
+    assert IOKRCV(RBF(0.1)).fit(X, y).kernel_.get_params(deep=False) == {"gamma": 0.1}
+    assert isinstance(IOKRCV(RBF(0.1), standardize=True).fit(X, y).kernel_, Standardized)
+    assert isinstance(IOKRRegressor(RBF(0.1), standardize=True, alpha=0.1).fit(X, y).kernel_, Standardized)
+    assert isinstance(IOKRRegressor(alpha=0.1).fit(X, y).kernel_, Standardized)
+    assert isinstance(IOKRRegressor(alpha=0.1).fit(csr_array(X), y).kernel_, RBF)
+    assert isinstance(IOKR().fit(X, y).kernel_, RBF)
+    with pytest.raises(ValueError, match="standardize"):
+        IOKRCV(standardize="yes").fit(X, y)
+
+
+def test_a_mean_and_units_no_longer_ruin_the_default():
+    """Far from 0, in odd units, with a constant column: R² of the default stays what it is on tidy data."""
+    X, y = friedman(200)
+    X_test, y_test = friedman(500, seed=1)
+    tidy = quiet(IOKRRegressor().fit, X, y).score(X_test, y_test)
+    scale = np.geomspace(1e-2, 1e4, 10)
+    untidy, untidy_test = (np.column_stack([A * scale + 50, np.ones(len(A))]) for A in (X, X_test))
+    assert quiet(IOKRRegressor().fit, untidy, y + 100).score(untidy_test, y_test + 100) == pytest.approx(tidy, abs=1e-6)
+    assert tidy > 0.8
+
+
+def _warnings(model, X, y):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    return [str(warning.message) for warning in caught]
+
+
+def test_the_end_of_a_list_is_named():
+    """The largest alpha on noise, the narrowest kernel on a rough function; nothing where the best lies inside."""
+    X, y = friedman()
+    alphas = np.geomspace(1e-5, 1e-2, 5)
+    (said,) = _warnings(IOKRCV(RBF(), alphas=alphas), X, y)
+    assert re.search(r"largest of the list.*extend `alphas`", said)
+    assert _warnings(IOKRCV(RBF(0.5), alphas=np.geomspace(1e-6, 1e3, 19)), X, y) == []
+    x = np.linspace(0, 1, 60)[:, None]
+    said = _warnings(IOKRCV(), x, np.sin(300 * x[:, 0]))
+    assert any("narrowest of the list" in text for text in said)
+
+
+def test_a_long_search_says_so_before(monkeypatch):
+    """With the time on this machine, and what is quicker."""
+    monkeypatch.setattr("iokr.solvers._routes.flops_per_second", lambda like: 1e3)
+    monkeypatch.setattr("iokr.solvers._routes._QUICK", 100)
+    X, y = friedman()
+    said = _warnings(IOKRCV(RBF(0.5)), X, y)
+    assert any(re.search(r"takes about .* h here.*Nystroem\(", text) for text in said)
+    assert not any("takes about" in text for text in _warnings(IOKRCV(Linear()), X, y))  # few features
