@@ -2,7 +2,7 @@ r"""
 For a researcher: a new loss, and whether it helps
 ==================================================
 
-This tutorial implements a new loss in four short methods, checks each against its
+This tutorial implements a new loss in five short methods, checks each against its
 definition, fits it to a certified duality gap, and compares it with two other losses on
 the same splits, by a test that accounts for their overlap.
 
@@ -31,13 +31,14 @@ from iokr.solvers import ADMM, LBFGS
 from iokr_lab.tables import difference, paired
 
 # %%
-# Four methods
+# Five methods
 # ------------
 # ``value`` and ``gradient`` define the loss by rows; for a smooth loss this is
-# sufficient, and ``LBFGS`` minimises it. With two more methods ``ADMM`` does, with a
+# sufficient, and ``LBFGS`` minimises it. With three more methods ``ADMM`` does, with a
 # sharper certificate: ``prox`` is the minimiser of :math:`\ell(u, \psi) +
-# \frac{t}{2}\lVert u - z\rVert^2`, ``dual`` is minus the conjugate. :mod:`iokr.extend`
-# has the base classes.
+# \frac{t}{2}\lVert u - z\rVert^2`, ``dual`` is minus the conjugate, and ``feasible``,
+# for models with an intercept, the projection on its domain. :mod:`iokr.extend` has the
+# base classes.
 #
 # With :math:`s = \sqrt{1 + r^2/\kappa^2}` the gradient is :math:`(h - \psi)/s`, and the
 # conjugate is :math:`\kappa^2 (1 - \sqrt{1 - a^2/\kappa^2})` for :math:`a = \lVert
@@ -69,6 +70,10 @@ class PseudoHuber(Loss):
             over = middle / np.sqrt(1 + (middle / self.kappa) ** 2) > t * (m - middle)
             low, high = np.where(over, low, middle), np.where(over, middle, high)
         return Psi + (Z - Psi) * (high / np.where(m > 0, m, 1.0))[:, None]
+
+    def feasible(self, W, Psi, weight):
+        a, most = np.sqrt(np.sum(W**2, axis=1)), weight * self.kappa
+        return W * np.where(a > most, most / np.where(a > 0, a, 1.0), 1.0)[:, None]
 
     def dual(self, W, Psi, weight):
         a = np.sqrt(np.sum(W**2, axis=1)) / weight

@@ -1,12 +1,15 @@
 """Solvers refuse in words what they cannot solve."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from iokr import IOKR
 from iokr.kernels import RBF, FromFunction
 from iokr.losses import Loss
-from iokr.solvers import Auto, Cholesky, Eigen, ManifoldEigen
+from iokr.problem import Solution
+from iokr.solvers import ADMM, LBFGS, Auto, Cholesky, Eigen, ManifoldEigen, Solver
 from samples import GAMMA, problem, regression
 
 
@@ -69,3 +72,62 @@ def test_a_fit_that_needs_more_memory_than_there_is(monkeypatch):
     s = regression(4, n=20)
     with pytest.raises(MemoryError, match=r"bytes.*1000 bytes.*To reduce memory"):
         IOKR(RBF(GAMMA)).fit(s.X, s.Y)
+
+
+class WithoutDomain(Loss):
+    """Σ_j |h_j − ψ_j|, without the domain of its conjugate."""
+
+    smooth = False
+
+    def value(self, H, Psi):
+        return np.sum(np.abs(H - Psi), axis=1)
+
+    def gradient(self, H, Psi):
+        return np.sign(H - Psi)
+
+    def prox(self, Z, Psi, t):
+        R = Z - Psi
+        return Psi + np.sign(R) * np.maximum(np.abs(R) - 1 / t[:, None], 0.0)
+
+    def dual(self, W, Psi, weight):
+        return np.sum(W * Psi, axis=1)
+
+
+class SmoothWithoutDomain(WithoutDomain):
+    """The same, declared smooth."""
+
+    smooth = True
+
+
+def test_an_intercept_needs_the_domain_of_the_dual():
+    """Multipliers with Σ_i W_i = 0 must still be feasible: without `feasible` the gap would not bound the distance."""
+    s = regression(5)
+    with pytest.raises(ValueError, match=r"WithoutDomain\(\) has no `feasible`, which an intercept needs"):
+        IOKR(RBF(GAMMA), loss=WithoutDomain(), solver=ADMM()).fit(s.X, s.Y)
+    assert isinstance(IOKR(RBF(GAMMA), loss=WithoutDomain(), intercept=False).fit(s.X, s.Y).solver_.chosen_, ADMM)
+
+
+@pytest.mark.parametrize(("intercept", "solver"), [(True, LBFGS), (False, ADMM)])
+def test_auto_takes_the_solver_that_a_smooth_loss_allows(intercept, solver):
+    ours = problem(intercept=intercept)[0]
+    assert isinstance(Auto().choose(replace(ours, loss=SmoothWithoutDomain())).solver, solver)
+
+
+class WithoutIntercept(Solver):
+    """Returns C only."""
+
+    def refuses(self, problem):
+        return None
+
+    def memory(self, problem):
+        return 0.0
+
+    def _solve(self, problem, start):
+        return Solution(problem.Psi)
+
+
+def test_a_solver_that_finds_no_intercept_is_an_error():
+    s = regression(6)
+    with pytest.raises(ValueError, match=r"WithoutIntercept\(\) returns no intercept; set `intercept=False`"):
+        IOKR(RBF(GAMMA), solver=WithoutIntercept()).fit(s.X, s.Y)
+    assert IOKR(RBF(GAMMA), solver=WithoutIntercept(), intercept=False).fit(s.X, s.Y).solution_.intercept is None

@@ -81,7 +81,7 @@ RULES = (
     ),
     Rule(
         "a loss with value and gradient only",
-        lambda case: not case.problem.loss.quadratic and case.problem.loss.smooth and not case.problem.loss.has_prox,
+        lambda case: case.problem.loss.smooth and not case.problem.loss.quadratic and not _has_dual(case.problem),
         LBFGS,
         "quasi-Newton steps use these only, and the norm of the gradient bounds the distance of J to its minimum",
     ),
@@ -330,6 +330,11 @@ def _cost(case: Case, solver: Solver) -> str:
     free = available_memory(like)
     room = "" if free is None else f" of {human_bytes(free)} that are free"
     return f" It takes {human_bytes(solver.memory(case.problem))}{room}, and {expected_time(flops, like)}."
+
+
+def _has_dual(problem: Problem) -> bool:
+    """Whether the loss has the methods of a dual, with its domain for an intercept."""
+    return problem.loss.has_prox and (problem.constants is None or problem.loss.has_feasible)
 
 
 def _is_grid(case: Case) -> bool:
