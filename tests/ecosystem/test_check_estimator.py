@@ -52,8 +52,8 @@ def test_weight_two_is_the_row_twice_for_the_fit_but_not_for_leave_one_out():
     weight = rng.integers(1, 4, size=12).astype(float)
     rows = np.repeat(np.arange(12), weight.astype(int))
 
-    weighted = IOKRCV(alphas=(0.1,)).fit(X, Y, sample_weight=weight)
-    repeated = IOKRCV(alphas=(0.1,)).fit(X[rows], Y[rows])
+    weighted = IOKRCV(RBF(), alphas=(0.1,)).fit(X, Y, sample_weight=weight)
+    repeated = IOKRCV(RBF(), alphas=(0.1,)).fit(X[rows], Y[rows])
 
     assert_allclose(weighted.decision_function(X), repeated.decision_function(X), rtol=1e-9, atol=1e-12)
     # The reason named above: a twin of the removed row stays, so the repeated data look easier.

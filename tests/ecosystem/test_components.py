@@ -60,7 +60,7 @@ COMPONENTS = [
     Normalized(Polynomial(2)),
     Centered(RBF(0.5)),
     Decomposable(RBF(0.5), np.eye(2)),
-    iokr.embeddings.Identity(True),
+    iokr.embeddings.Identity(),
     iokr.embeddings.Implicit(),
     iokr.embeddings.Eigen(3, 1e-9),
     iokr.manifolds.Laplacian(0.1, 5),
@@ -169,12 +169,10 @@ def test_estimators_take_only_the_kernel_by_position(estimator):
 
 def test_iokr_parameters_are_those_of_the_contract():
     assert list(inspect.signature(IOKR).parameters) == [
-        *("kernel", "output_kernel", "embedding", "loss", "alpha", "manifold", "decoder", "solver")
+        *("kernel", "output_kernel", "embedding", "loss", "alpha", "manifold", "decoder", "solver", "intercept")
     ]
-    assert IOKR().get_params(deep=False) == {
-        **dict.fromkeys(["kernel", "output_kernel", "embedding", "loss", "manifold", "decoder", "solver"]),
-        "alpha": 1.0,
-    }
+    names = ["kernel", "output_kernel", "embedding", "loss", "manifold", "decoder", "solver", "intercept"]
+    assert IOKR().get_params(deep=False) == {**dict.fromkeys(names), "alpha": 1.0}
     assert {"kernel", "alphas", "manifold_weights", "cv"} <= set(inspect.signature(IOKRCV).parameters)
     assert "alpha" not in inspect.signature(IOKRCV).parameters
 
@@ -205,7 +203,7 @@ def test_fit_changes_none_of_its_components():
         decoder=Candidates(),
         solver=Auto(),
     )
-    parts = {name: part for name, part in model.get_params(deep=False).items() if name != "alpha"}
+    parts = {name: part for name, part in model.get_params(deep=False).items() if name not in ("alpha", "intercept")}
     before = {name: dict(vars(part)) for name, part in parts.items()}
     model.fit(X, Y, X_unlabeled=rng.normal(size=(5, 3)))
     for name, attributes in before.items():

@@ -62,7 +62,7 @@ def test_grid_axes_are_kernels_manifold_weights_and_alphas():
     assert several.loo_errors_.shape == (3, 4)
     assert_allclose(several.loo_errors_[1], alone.loo_errors_, rtol=1e-9)
     assert IOKRCV(kernels, alphas=(0.1,)).fit(X, Y).loo_errors_.shape == (3,)
-    assert IOKRCV(alphas=(0.1,)).fit(X, Y).loo_errors_.shape == ()
+    assert IOKRCV(RBF(), alphas=(0.1,)).fit(X, Y).loo_errors_.shape == ()
     X_unlabeled = X + 0.1
     graph = IOKRCV(kernels[1:], alphas=alphas, manifold=Laplacian(1.0), manifold_weights=manifold_weights)
     graph.fit(X, Y, X_unlabeled=X_unlabeled)

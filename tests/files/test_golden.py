@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 import iokr
-from fitted_models import CASES, fitted, flat, with_a_file
+from fitted_models import CASES, fitted, flat, vectors, with_a_file
 from iokr.files import verify
 from iokr.files.container import open_container
 from iokr.files.model import read_structure
@@ -73,7 +73,10 @@ def test_texts_are_what_they_were():
 )
 def test_files_of_before_something_was_kept_answer_without_it(name, answer):
     loaded = iokr.load(GOLDEN / "format1" / f"{name.replace(' ', '_')}.safetensors")
-    assert_allclose(answer(loaded), answer(fitted(name).model), rtol=1e-9, atol=1e-12)
+    now = fitted(name).model
+    if isinstance(now, iokr.Conformal):  # models of format 1 have no intercept
+        now = clone(now).set_params(model__intercept=False).fit(vectors(), vectors(seed=3, p=2))
+    assert_allclose(answer(loaded), answer(now), rtol=1e-9, atol=1e-12)
 
 
 WITHOUT_LAB = """
