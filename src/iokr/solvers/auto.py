@@ -17,6 +17,7 @@ from iokr.solvers._routes import expected_time
 from iokr.solvers.base import Choice, Solver, Use
 from iokr.solvers.closed_form.cholesky import Cholesky
 from iokr.solvers.closed_form.eigen import Eigen, ManifoldEigen
+from iokr.solvers.closed_form.filled import by_filling
 from iokr.solvers.closed_form.lowrank import THIN, LowRank
 from iokr.solvers.closed_form.masked_gradients import DENSE, by_gradients
 from iokr.solvers.closed_form.paths import ClosedForm
@@ -105,6 +106,13 @@ RULES = (
         lambda case: (
             f"the kernel does not separate and its matrix of {case.problem.gram.size}² numbers does not fit in memory: "
         ),
+    ),
+    Rule(
+        "few missing entries that A couples, no manifold",
+        lambda case: by_filling(case.problem) and case.problem.operator.scale is None,
+        Eigen,
+        "the complete problem is solved in the eigenvectors of K and A, with values in the gaps that fit exactly",
+        lambda case: f"{int((~np.asarray(case.problem.mask)).sum())} missing entries coupled by A: ",
     ),
     Rule(
         f"missing entries that A couples, more than {DENSE} observed or {2 * DENSE} in all, no manifold",

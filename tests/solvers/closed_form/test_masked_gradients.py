@@ -9,33 +9,12 @@ import pytest
 import iokr.solvers.closed_form.masked_gradients as gradients
 from iokr import IOKR, IOKRCV
 from iokr.kernels import RBF
-from iokr.losses import Square
 from iokr.manifolds import Laplacian
 from iokr.operator_kernels import Decomposable
-from iokr.problem import Problem
-from iokr.solvers import Eigen
 from iokr.solvers.closed_form.masked_gradients import MaskedPath, by_gradients
-from iokr.solvers.closed_form.missing import masked_path
+from iokr.solvers.closed_form.missing import _Entries
 from iokr.solvers.closed_form.paths import ClosedForm
-
-ALPHA = 0.1
-
-
-def masked(share=0.6, n=12, q=5, weight=None, seed=0, intercept=False):
-    rng = np.random.default_rng(seed)
-    X, Y = rng.normal(size=(n, 2)), rng.normal(size=(n, q))
-    t = np.linspace(0, 1, q)
-    A = np.exp(-3 * (t[:, None] - t) ** 2)
-    mask = rng.uniform(size=(n, q)) < share
-    mask[np.arange(n), rng.integers(q, size=n)] = True
-    kernel = Decomposable(RBF(0.5), A).fit(X, Y)
-    gram = kernel.gram(kernel.represent(X))
-    constants = np.ones((n, 1)) if intercept else None
-    problem = Problem(gram, np.where(mask, Y, 0.0), Square(), ALPHA, weight=weight, mask=mask, constants=constants)
-    return X, np.where(mask, Y, np.nan), A, problem
-
-
-WEIGHT = np.array([1.0, 2.0, 0.5, 0.0, 1.0, 1.0, 3.0, 1.0, 1.0, 1.0, 0.2, 1.0])
+from masked import ALPHA, WEIGHT, masked
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])
@@ -43,8 +22,7 @@ WEIGHT = np.array([1.0, 2.0, 0.5, 0.0, 1.0, 1.0, 3.0, 1.0, 1.0, 1.0, 0.2, 1.0])
 @pytest.mark.parametrize("intercept", [False, True], ids=["", "intercept"])
 def test_equals_the_matrix_over_observed_entries(intercept, share, weight):
     *_, problem = masked(share, weight=weight, intercept=intercept)
-    dense, path = masked_path(Eigen().path, problem), MaskedPath(problem)
-    assert not isinstance(dense, MaskedPath)
+    dense, path = _Entries(problem), MaskedPath(problem)
     # The iteration stops at a residual of 1e-10 of the right-hand side; K ⊗ A + αI is at least α.
     tol = 1e-10 / ALPHA * np.linalg.norm(problem.Psi) * 10
     np.testing.assert_allclose(path.coefficients(problem.Psi, ALPHA), dense.coefficients(problem.Psi, ALPHA), atol=tol)

@@ -25,5 +25,5 @@ def test_memory_of_a_coupled_system(monkeypatch):
 
     posed = problem("full", holes="entries")[0]
     monkeypatch.setattr(iokr._system.memory, "available_memory", lambda like=None: 1000)
-    with pytest.raises(MemoryError, match=r"observed entries coupled by A.*To reduce memory"):
+    with pytest.raises(MemoryError, match=r"entries coupled by A.*To reduce memory"):
         masked_path(Cholesky().path, posed)

@@ -13,6 +13,7 @@ from iokr._system.memory import check_memory
 from iokr.problem import Problem
 from iokr.solvers.base import Path, by_eigenvalue, join_columns, take_columns
 from iokr.solvers.closed_form.deformed import deformed_kernel
+from iokr.solvers.closed_form.filled import FilledPath, by_filling
 from iokr.solvers.closed_form.grouped import with_unweighted
 from iokr.solvers.closed_form.masked_gradients import MaskedPath, by_gradients
 from iokr.solvers.constants import least_squares
@@ -24,13 +25,15 @@ _ALMOST_ZERO = 1e-100  # a of A = aI in place of 0, so that λ/a is finite
 
 
 def masked_path(path: Callable[[Problem], Path], problem: Problem) -> Path:
-    """A = aI: a problem per pattern of columns, each with its `path`; else one system over observed entries.
+    """A = aI: a problem per pattern of columns, each with its `path`; else one system over observed entries, or gaps.
 
-    The system is a matrix for few entries or with a penalty, else a map for conjugate gradients.
+    The system is a matrix over the gaps if they are few, over the entries if these are few or with a penalty, else a
+    map for conjugate gradients.
     """
     if problem.operator.scale is not None and problem.shapes is None:
         return _Patterns(path, problem)
-    return MaskedPath(problem) if by_gradients(problem) else _Entries(problem)
+    over_entries = MaskedPath if by_gradients(problem) else _Entries
+    return FilledPath(problem, over_entries) if by_filling(problem) else over_entries(problem)
 
 
 class _Patterns(Path):
