@@ -74,7 +74,8 @@ def best_kernels(
     data = with_square_loss(encode(part))
     together = None if groups is None else np.unique(groups[chosen], return_inverse=True)[1]
     closed = solver if isinstance(solver, ClosedForm) else None
-    found = search(grid.axes, leave_one_out(data, grid, groups=together, solver=closed), progress=progress)
+    parts = leave_one_out(data, grid, groups=together, solver=closed)
+    found = search(grid.axes, (replace(part, solve=None) for part in parts), progress=progress)
     if found.interrupted:
         return found, []
     errors = np.min(found.values, axis=(1, 2))
