@@ -249,7 +249,7 @@ class FullPacked(Packed):
         """Kᵀ in Fortran order: its upper triangle is the lower one of K."""
         if not self.K.flags.c_contiguous:
             self.K = np.ascontiguousarray(self.K)
-        return self.K.T
+        return np.asarray(self.K.T)
 
 
 class ColumnPacked(Triangle):

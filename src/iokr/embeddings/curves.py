@@ -107,7 +107,7 @@ class Curves(EuclideanEmbedding):
         if self.basis is not None:
             self._fit_basis(self.basis, values, w)
         S = self._coordinates(table.values)
-        if self.V_ is not None and self.has_residual:
+        if self.has_residual:
             self._rest = self._outside(values)
         return self.coordinates(S, S)
 
@@ -211,7 +211,7 @@ class Curves(EuclideanEmbedding):
         if self.V_ is None or not self.intercept:
             return np.zeros(values.shape)
         w = np.ones(len(values)) if weight is None else weight
-        return self.moved_mean(self._outside(values), w, groups) / self.root
+        return np.asarray(self.moved_mean(self._outside(values), w, groups) / self.root)
 
     def represent(self, Y: Any, name: str = "y") -> Array:
         """The coordinates of curves in any form, each point moved to the nearest node, then the norm of the rest."""

@@ -52,7 +52,7 @@ class SpectralEmbedding(CoordinateEmbedding):
         if self._full:
             return None
         squares = to_numpy(self.sq_norms(self.S_fit_)) - (self._Q**2) @ self.eigenvalues_
-        return np.sqrt(np.clip(squares, 0.0, None))
+        return np.asarray(np.sqrt(np.clip(squares, 0.0, None)))
 
     def transform(self, Y: Any) -> Array:
         """z(y), a row per output."""

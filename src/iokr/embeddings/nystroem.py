@@ -58,7 +58,7 @@ class ProjectedEmbedding(CoordinateEmbedding):
 
     def outside(self) -> np.ndarray:
         """√(k_Y(y_i, y_i) − ‖z_i‖²)."""
-        return np.sqrt(np.clip(self._sq_outside(), 0.0, None))
+        return np.asarray(np.sqrt(np.clip(self._sq_outside(), 0.0, None)))
 
     def _sq_outside(self) -> np.ndarray:
         return np.asarray(to_numpy(self.kernel_.diag(self.S_fit_)) - to_numpy(row_sq_norms(self._Z)))

@@ -17,8 +17,9 @@ class Loss(Component, ABC):
     `quadratic` losses have closed forms, `smooth` ones a gradient everywhere; `calibrated` ones fix ‖h(x)‖, so that
     outputs can be ranked by distance. A smooth loss needs `value` and `gradient` only: `LBFGS` solves it, with a bound
     of the distance to the minimum. A loss with kinks, or one with a sharper certificate, needs `prox` and `dual`, and
-    `feasible` for models with an intercept: `ADMM` solves it, with the duality gap. `radial` losses depend on ‖h − ψ‖ only; those with a `box_dual` can be
-    solved by `CoordinateDescent`, those that can be `reweighted` by `IRLS`. `entrywise` losses need vector outputs.
+    `feasible` for models with an intercept: `ADMM` solves it, with the duality gap. `radial` losses depend on ‖h − ψ‖
+    only; those with a `box_dual` can be solved by `CoordinateDescent`, those that can be `reweighted` by `IRLS`.
+    `entrywise` losses need vector outputs.
 
     Examples
     --------

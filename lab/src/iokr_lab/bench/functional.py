@@ -50,9 +50,7 @@ class Sample:
     def model(self, alpha: float = _ALPHA) -> Functional:
         """A model with all its kernels given; every point has the same weight."""
         kernel = RBF(1 / (2 * _WIDTH**2))
-        return Functional(
-            curve_kernel=kernel, grid=self.points, curve_weight="points", alpha=alpha, intercept=False
-        )
+        return Functional(curve_kernel=kernel, grid=self.points, curve_weight="points", alpha=alpha, intercept=False)
 
     def by_hand(self, model: Functional) -> Hand:
         """K, A, whether seen, and Ψ of a fitted model's problem."""

@@ -163,8 +163,8 @@ def page(results: Results, plan: Plan, data: Sets) -> Report:
         ),
         (
             f"± is the standard deviation over {plan.repeat} draws of 70 % of the rows for training.",
-            "Inputs and response are standardised by the training rows, and the models have no intercept; predicting the "
-            "mean has an error of about 1. Categories are columns of zeros and ones.",
+            "Inputs and response are standardised by the training rows, and the models have no intercept; predicting "
+            "the mean has an error of about 1. Categories are columns of zeros and ones.",
         ),
     )
 

@@ -99,8 +99,8 @@ def _page(results: Results, plan: Split80, data: Data) -> Report:
         (
             f"κ = {KAPPA:g} and ε = {EPSILON:g} are fixed here; the talk gives neither, nor whether its ε loss is "
             "squared. Input kernel: the normalised probability product of peaks (5 ppm, σ of intensities 0.2).",
-            f"Outputs have {plan.rank} Nyström coordinates; losses include the part of ψ(y) outside of them. Own spectra "
-            "are included, as published.",
+            f"Outputs have {plan.rank} Nyström coordinates; losses include the part of ψ(y) outside of them. Own "
+            "spectra are included, as published.",
             "Published: d'Alché-Buc 2022, Table 1, on 5579 training spectra of another data set with larger candidate "
             "sets.",
         ),

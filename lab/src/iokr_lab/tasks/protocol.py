@@ -186,7 +186,7 @@ class Sweep(Case):
 
 @dataclass(frozen=True)
 class Comparison(Case):
-    """Supervised models, with intercepts if `centred`; λ and coupling are chosen on the labelled molecules of a split."""
+    """Supervised models with λ and coupling chosen on the labelled molecules; `centred` ones have intercepts."""
 
     outputs: str
     centred: bool

@@ -62,7 +62,7 @@ class FunctionalRegression(KernelRegression):
         has_intercept = self._has_intercept(outputs)
         shapes = None
         if has_intercept and targets.mask is not None:
-            shapes = outputs.embedding.mean_shapes(targets.mask, targets.weight)  # type: ignore[attr-defined]
+            shapes = outputs.embedding.mean_shapes(targets.mask, targets.weight)
         return Data(given, outputs, targets, has_intercept, shapes)
 
     def _keep_curves(self, data: Data, fit: Fit, operator: CurveOperator) -> None:
@@ -115,8 +115,7 @@ class FunctionalRegression(KernelRegression):
         if atoms is None:
             return self._cast(self.embedding_.at(self._values(X), theta, derivative))
         R = InputAdapter(self.kernel_, self.solution_.C).read(self, X)
-        kernel: Any = self.kernel_.scalar
-        Z = kernel.gram(R, self.inputs_.points) @ self.solution_.C  # k_xᵀC
+        Z = self.inputs_.products(R, self.solution_)  # k_xᵀC
         constant = self.embedding_.mean_at(theta, derivative)
         if self.solution_.intercept is not None:
             b = self.solution_.intercept[None, :]

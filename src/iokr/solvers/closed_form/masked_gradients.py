@@ -80,8 +80,9 @@ class MaskedPath(Path):
         """Σ_i m_ij √w_i e_ik v_ij / Σ_i m_ij w_i e_ik², (k, q, b), 0 without entries: the best constants for V."""
         xp = array_namespace(V)
         e = self.e
-        total = self._across((e * e).T, seen)  # type: ignore[operator, union-attr]
-        sums = self._across(e.T, seen * V)  # type: ignore[union-attr]
+        assert e is not None
+        total = self._across((e * e).T, seen)
+        sums = self._across(e.T, seen * V)
         if self._problem.shapes is None:
             return sums / xp.where(total > 0, total, xp.ones_like(total))
         S = asarray_like(self._problem.shapes, V)  # (r, q), for one function e

@@ -91,7 +91,7 @@ def certify(
 
 def _with_constants(problem: LabeledProblem, H: Array, t: Array | None) -> Array:
     """H plus constants, so that UᵀH = t as far as their shapes allow."""
-    if t is None:
+    if t is None or problem.U is None:
         return H
     missing = t - matmul(problem.U.T, problem.inside(H))
     if problem.S is not None:
@@ -120,6 +120,7 @@ def _explained(problem: LabeledProblem, W: Array, counted: Array) -> Array:
     """U t with Uᵀ(W − counted∘U t) = 0; with shapes U t S with the same along these."""
     xp = array_namespace(W)
     U, S = problem.U, problem.S
+    assert U is not None
     sums, total = matmul(U.T, W), matmul((U * U).T, counted)
     if S is None:
         return matmul(U, sums / xp.where(total > 0, total, xp.ones_like(total)))
@@ -157,6 +158,7 @@ def _shifted(problem: LabeledProblem, W: Array) -> Array:
     Of shapes [D, F], D diagonal, the first columns answer for the others: D(UᵀW)₁ = −F(UᵀW)₂.
     """
     U = problem.U
+    assert U is not None
     xp = array_namespace(W)
 
     def clipped(V: Array) -> Array:

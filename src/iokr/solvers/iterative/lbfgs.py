@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ __all__ = ["LBFGS"]
 
 # Gradients D and directions S are arrays (2, N, q): coefficients, and G times these.
 
-_TO_THE_END = {"maxiter": 1000, "ftol": 0.0, "gtol": 0.0}  # as far as rounding allows
+_TO_THE_END: Any = {"maxiter": 1000, "ftol": 0.0, "gtol": 0.0}  # as far as rounding allows
 _TRIALS = 60  # steps of a line search, each without a product
 _SLOPE = 0.1  # fraction of the first slope at which a line search ends
 

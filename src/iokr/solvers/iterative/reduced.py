@@ -112,7 +112,7 @@ class LabeledProblem:
 
     def with_constants(self, kernel: PlainKernels) -> LabeledKernel:
         """The kernel with an intercept, and with the coordinate of a rest, if there are."""
-        whole: LabeledKernel = kernel
+        whole: PlainKernels | CentredKernel | BorderedKernel = kernel
         if self.U is not None:
             whole = CentredKernel(kernel, self.U) if self.S is None else BorderedKernel(kernel, self.U, self.S)
         return whole if self.rest is None else RestKernel(whole)
@@ -191,11 +191,12 @@ class LabeledProblem:
     def solution(self, a: Array, t: Array | None, *how: Any) -> Solution:
         """The solution with h = 𝒦a + U t at the labelled points, and how it was found."""
         C = self.lift(self.inside(a))
+        found = Solution(C, *how)
         if self.U is None or t is None:
-            return Solution(C, *how)
+            return found
         H = self.points.rows_of((self.problem.gram @ C)[: self.problem.n_labeled, :])
         B = (t - matmul(self.U.T, H)) / self._norms[:, None]  # Uᵀh is t, and that of H is the part of C
-        return Solution(C, *how, intercept=B[0, :])
+        return replace(found, intercept=B[0, :])
 
     def objective(self, H: Array, sq_norm: float) -> float:
         """Σ w ℓ(h_i, ψ_i) + (λ/2)‖h‖²."""
@@ -219,7 +220,7 @@ class BlockLabeledProblem(LabeledProblem):
     def kernel(self, *, spectral: bool) -> LabeledKernel:
         """𝒦 on vec(a)."""
         flat = self.flat.kernel(spectral=spectral)
-        assert not isinstance(flat, RestKernel)
+        assert not isinstance(flat, RestKernel | BorderedKernel)
         return self.with_constants(StackedKernel(flat.base if isinstance(flat, CentredKernel) else flat))
 
     def lift(self, a: Array) -> Array:
