@@ -10,6 +10,7 @@ from scipy.linalg.blas import dsymm
 
 from iokr._array import is_sparse, to_numpy
 from iokr.kernels.base import BinaryKernel, Kernel, Product, Scaled, Sum
+from iokr.kernels.standardized import Standardized
 from iokr.kernels.vectors import ARD, RBF
 
 __all__ = ["log_gradients"]
@@ -38,8 +39,10 @@ def _vectors(X: Any) -> np.ndarray:
 
 @log_gradients.register
 def _(kernel: ARD, R: Any, K: np.ndarray, M: np.ndarray) -> dict[str, np.ndarray]:
-    """−2 [Σ_i (Q1)_i x̃_il² − x̃_lᵀ Q x̃_l] with Q = M ∘ K and x̃_l = √γ_l x_l."""
-    return {"gammas": -2 * _scatter(_vectors(R.parts[0]), M * K)}
+    """−2 [Σ_i (Q1)_i x̃_il² − x̃_lᵀ Q x̃_l] with Q = M ∘ K and x̃_l = √γ_l x_l; 0 for γ_l = 0."""
+    gradient = np.zeros(len(kernel.gammas_))
+    gradient[kernel.active] = -2 * _scatter(_vectors(R.parts[0]), M * K)
+    return {"gammas": gradient}
 
 
 @log_gradients.register
@@ -55,6 +58,12 @@ def _(kernel: Scaled, R: Any, K: np.ndarray, M: np.ndarray) -> dict[str, np.ndar
     base = _named("base", kernel.base_, R, _gram(kernel.base_, R), kernel.factor * M)
     lower = np.tril(M * K)  # only this triangle of M is valid
     return {"factor": np.atleast_1d(2 * lower.sum() - np.trace(lower)), **base}
+
+
+@log_gradients.register
+def _(kernel: Standardized, R: Any, K: np.ndarray, M: np.ndarray) -> dict[str, np.ndarray]:
+    """Those of the base, whose vectors R are."""
+    return _named("base", kernel.base_, R, K, M)
 
 
 @log_gradients.register(Sum)

@@ -361,6 +361,12 @@ class ARD(UnitKernel):
         """γ of each feature."""
         return self.gammas_
 
+    @property
+    def active(self) -> np.ndarray:
+        """The features with γ_l > 0; the first where there is none."""
+        found = np.flatnonzero(self.gammas_)
+        return found if len(found) else np.arange(1)
+
     def fit(self, X: Any) -> ARD:
         """Check the widths and fix a centre, about which distances are computed with less cancellation."""
         X = check_vectors(X)
@@ -374,19 +380,23 @@ class ARD(UnitKernel):
         return self
 
     def represent(self, X: Any) -> Parts:
-        """√γ_l (x_l − mean_l), and the squared norms."""
+        """√γ_l (x_l − mean_l) of the features that play a role, and the squared norms."""
         R = check_vectors(X)
         if int(R.shape[1]) != len(self.gammas_):
             raise ValueError(f"X has {int(R.shape[1])} features, but `gammas` has {len(self.gammas_)}.")
-        root = np.sqrt(self.gammas_)
-        if is_sparse(R) and 2 * np.count_nonzero(self.center_) > len(root):
+        active = self.active
+        center = self.center_[active]
+        root = np.sqrt(self.gammas_[active])
+        if len(active) < len(self.gammas_):
+            R = R[:, active] if is_sparse(R) else array_namespace(R).take(R, asarray_like(active, R), axis=1)
+        if is_sparse(R) and 2 * np.count_nonzero(center) > len(root):
             R = R.toarray()
         with unwarned():
             if is_sparse(R):
-                moved = R - csr_array(np.ones((R.shape[0], 1))) @ csr_array(self.center_[None, :])
+                moved = R - csr_array(np.ones((R.shape[0], 1))) @ csr_array(center[None, :])
                 R = (moved @ diags_array(root)).tocsr()
             else:
-                R = (R - asarray_like(self.center_, R)[None, :]) * asarray_like(root, R)[None, :]
+                R = (R - asarray_like(center, R)[None, :]) * asarray_like(root, R)[None, :]
             norms = row_sq_norms(R)
         return Parts(R, check_computed(norms, "Row", "Σ γ_l x_l²", room=ROOM))
 

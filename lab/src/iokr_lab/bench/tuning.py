@@ -14,7 +14,8 @@ from scipy.linalg.blas import dsymm
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from iokr.kernels.vectors import ARD
-from iokr.model_selection.tuning import Search, evidence
+from iokr.model_selection.criteria import evidence
+from iokr.model_selection.tuning import Search
 from iokr_lab.bench.base import Benchmark, Contender, Question, Target
 from iokr_lab.bench.grams import lower_gram, smooth_vectors
 
