@@ -75,9 +75,9 @@ def test_is_iokr_with_delta(intercept):
 
 def test_alpha_by_leave_one_out_unless_given():
     X, y = waves()
-    chosen = IOKRRegressor().fit(X, y)
-    assert chosen.alpha_ == IOKRCV().fit(X, y).alpha_
-    assert_allclose(chosen.predict(X), IOKRRegressor(alpha=chosen.alpha_).fit(X, y).predict(X), rtol=1e-8)
+    chosen = IOKRRegressor(RBF()).fit(X, y)
+    assert chosen.alpha_ == IOKRCV(RBF()).fit(X, y).alpha_
+    assert_allclose(chosen.predict(X), IOKRRegressor(RBF(), alpha=chosen.alpha_).fit(X, y).predict(X), rtol=1e-8)
     assert "mean_test_score" in chosen.model_.cv_results_
 
 
