@@ -162,6 +162,8 @@ class Solution:
         Row i is c_i.
     intercept : array of shape (q,), or None
         b; None without an intercept.
+    D : array of shape (p, q), or None
+        ΦᵀC for a kernel with p features, fewer than inputs: h(x) = A Dᵀφ(x) + b. Fitted models have it.
     n_iter : int
         Steps taken; 1 for closed forms.
     gap : float
@@ -186,6 +188,7 @@ class Solution:
     converged: bool = True
     state: Any = None
     intercept: Array | None = None
+    D: Array | None = None
 
     def _stored(self) -> dict[str, Any]:
         return {
@@ -195,4 +198,5 @@ class Solution:
             "converged": self.converged,
             "state": self.state,
             "intercept": self.intercept,
+            "D": self.D,
         }

@@ -22,7 +22,7 @@ from iokr import (
     PairModel,
 )
 from iokr.apps.links.baselines import Naive
-from iokr.kernels import RBF, Linear
+from iokr.kernels import RBF, Fourier, Linear, Nystroem
 from iokr.manifolds import Laplacian
 from iokr_lab.baselines import LocalModels
 
@@ -75,6 +75,9 @@ def test_the_count_sees_through_views():
         MultiTask(RBF(), learn_tasks=True),
         MultiTaskCV(RBF(), task_weights=(0.0, 0.5), alphas=(0.1, 1.0)),
         IOKRCV([RBF(), Linear()], alphas=(0.1, 1.0)),
+        IOKR(Nystroem(RBF(), 60)),
+        IOKR(Fourier(RBF(), 60)),
+        IOKRCV([Nystroem(RBF(), 60), Fourier(RBF(), 60)], alphas=(0.1, 1.0)),
     ],
     ids=lambda model: f"{model!r:.50}",
 )

@@ -53,8 +53,9 @@ def certify(model: Any, rows: int | None = None) -> float:
     True
     """
     check_is_fitted(model)
-    kernel, problem = _projected(model)
-    C, R = model.solution_.C, model.inputs_.points.parts[1]
+    kernel, points, problem = _projected(model)
+    C = model.solution_.C
+    Phi, R = points.parts
     n = problem.n_labeled
     H, Psi = problem.gram @ C, problem.targets
     xp, lam = array_namespace(H), problem.alpha
@@ -72,7 +73,7 @@ def certify(model: Any, rows: int | None = None) -> float:
         primal = float(xp.sum(weight * problem.loss.value(H, Psi))) + lam / 2 * float(xp.sum(C * H))
         energy = float(xp.sum(W * (problem.gram @ W))) / (2 * lam)
         own = primal - float(xp.sum(problem.loss.dual(W, Psi, weight))) + energy
-    left = _left_out(kernel, model.inputs_.points.parts[0], R, W, problem, _chosen(rows, n))
+    left = _left_out(kernel, Phi, R, W, problem, _chosen(rows, n))
     return (own + left / (2 * lam)) / at_zero
 
 
@@ -96,8 +97,8 @@ def _left_out(kernel: Any, Phi: Array, R: Any, W: Array, problem: Problem, chose
     return max(0.0, total) * n / len(chosen)
 
 
-def _projected(model: Any) -> tuple[Any, Problem]:
-    """The kernel whose projection was used, and the problem that was solved; raises where there is none."""
+def _projected(model: Any) -> tuple[Any, Any, Problem]:
+    """The kernel whose projection was used, the points, and the problem that was solved; raises where there is none."""
     inputs, kernel = getattr(model, "inputs_", None), getattr(model, "kernel_", None)
     kernel = getattr(kernel, "kernel_", kernel)
     if inputs is None or getattr(inputs, "streamed", False):
@@ -113,13 +114,15 @@ def _projected(model: Any) -> tuple[Any, Problem]:
     targets = model.targets_
     if model.manifold is not None or targets.mask is not None:
         raise ValueError("`certify` needs complete outputs and no manifold.")
+    inputs = inputs.with_points()
     problem = inputs.problem(targets, model.loss_)
     if problem.operator.oblique:
         raise ValueError(
             "With a covariance operator `certify` needs coordinates; set `embedding=Nystroem(n_components)`."
         )
     alpha = model.alpha_ if hasattr(model, "alpha_") else model.alpha
-    return kernel.base_, Problem(problem.gram, problem.Psi, problem.loss, float(alpha), weight=problem.weight)
+    solved = Problem(problem.gram, problem.Psi, problem.loss, float(alpha), weight=problem.weight)
+    return kernel.base_, inputs.points, solved
 
 
 def select_rank(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -176,9 +177,14 @@ class LeftOut:
         """What the model predicts at new inputs; without `variances` v is NaN, and k(x, x) need not be known."""
         model = self.model
         R = InputAdapter(model.kernel_, model.solution_.C).read(model, X)
-        cross = to_numpy(model.kernel_.gram(R, model.inputs_.points).K.dense())
+        cross = to_numpy(model.kernel_.gram(R, self._points).K.dense())
         diagonal = to_numpy(model.kernel_.gram(R).K.diagonal()) if variances else np.full(len(cross), np.nan)
         return NewInputs(self, cross, diagonal)
+
+    @cached_property
+    def _points(self) -> Any:
+        """The training inputs as the kernel represents them."""
+        return self.model.inputs_.points
 
     def split(self, Psi: Matrix) -> list[Matrix]:
         """Rows Ψ E, the columns of each part."""

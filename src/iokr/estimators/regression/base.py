@@ -75,6 +75,10 @@ class KernelRegression(StructuredEstimator):
         self.targets_ = data.targets
         self.solver_ = fit.solver
         self.solution_ = replace(fit.solution, state=None)
+        if not fit.inputs.streamed:
+            self.solution_ = fit.inputs.by_features(self.solution_)
+        if self.solution_.D is not None:
+            self.inputs_ = fit.inputs.without_features(data.rows.X)
         self._at = fit.alpha, fit.manifold_weight
 
     def _check_solved(self) -> None:
@@ -86,10 +90,15 @@ class KernelRegression(StructuredEstimator):
         self._check_solved()
         solution = self.solution_ if solution is None else solution
         X = InputAdapter(self.kernel_, self.solution_.C).check(self, X)
-        parts = row_blocks(X, int(self.inputs_.points.shape[0]))
+        inputs, width = self.inputs_, int(solution.C.shape[0])
+        if solution.D is not None:
+            width = int(solution.D.shape[0])
+        else:
+            inputs = inputs.with_points()
+        parts = row_blocks(X, width)
         if parts is None:
-            return self.inputs_.values(represent(self.kernel_, X), solution)
-        found = [self.inputs_.values(represent(self.kernel_, take_rows(X, rows)), solution) for rows in parts]
+            return inputs.values(represent(self.kernel_, X), solution)
+        found = [inputs.values(represent(self.kernel_, take_rows(X, rows)), solution) for rows in parts]
         return array_namespace(found[0]).concat(found, axis=0)
 
     def _require_rows(self, what: str) -> None:
@@ -107,7 +116,9 @@ class KernelRegression(StructuredEstimator):
         along = self.embedding_.along(reduced.directions)
         if along is None:
             return super()._for_candidates(X)
-        return self._values(X, Solution(reduced.coefficients)), along
+        D = self.solution_.D
+        within = Solution(reduced.coefficients, D=None if D is None else matmul(D, reduced.directions))
+        return self._values(X, within), along
 
     @property
     def projected(self) -> bool:
@@ -169,7 +180,7 @@ class KernelRegression(StructuredEstimator):
         # β(x) = k_xᵀ(K + αI)⁻¹: h with Ψ = I
         scalar = replace(problem, Psi=IdentityMatrix(problem.n_labeled, problem.like))
         solution = self._closed_form(scalar, "The weights").path(scalar).solution(scalar.Psi, scalar.alpha)
-        return self._cast(self.embedding_.span(self._values(X, solution)))
+        return self._cast(self.embedding_.span(self._values(X, self.inputs_.by_features(solution))))
 
     def _weights(self, X: Any) -> Array:
         return self.weights(X)
@@ -194,7 +205,9 @@ class KernelRegression(StructuredEstimator):
             For a scalar kernel, the same for all coordinates. (m, q), a column per coordinate, for an operator kernel
             or with missing targets; (m, q, q) with `full`.
         """
-        problem = fitted_problem(self)
+        self._check_solved()
+        inputs = self.inputs_.with_points()
+        problem = fitted_problem(self, inputs)
         self._require_all_directions("The variance")
         full = check_choice(full, "full", (True, False))
         self._closed_form(problem, "The variance")
@@ -205,7 +218,7 @@ class KernelRegression(StructuredEstimator):
                 "The variance of coordinates needs outputs in coordinates, but with this `embedding` they are known "
                 "through their kernel only; set `embedding=Eigen()`."
             )
-        return self._cast(variances(problem, self.inputs_, R, full=full, implicit=implicit))
+        return self._cast(variances(problem, inputs, R, full=full, implicit=implicit))
 
     @available_if(has_probabilities)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
     def predict_proba(self, X: Any, candidates: Any = None) -> Any:
@@ -241,11 +254,12 @@ class KernelRegression(StructuredEstimator):
         )
 
 
-def fitted_problem(model: KernelRegression) -> Problem:
-    """The problem that a fitted model solved, rebuilt from its points: models do not keep their Gram matrix."""
+def fitted_problem(model: KernelRegression, inputs: FittedInputs | None = None) -> Problem:
+    """The problem that a fitted model solved, rebuilt from its inputs: models do not keep their Gram matrix."""
     model._check_solved()
     alpha, manifold_weight = model._at
-    problem: Problem = model.inputs_.problem(model.targets_, model.loss_, solver=model.solver)
+    inputs = model.inputs_ if inputs is None else inputs
+    problem: Problem = inputs.problem(model.targets_, model.loss_, solver=model.solver)
     return replace(problem, alpha=alpha, manifold_weight=manifold_weight)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -10,10 +11,22 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from iokr._array import Array, array_namespace, asarray_like, is_array, matmul, same_home, take_rows, to_numpy, unwarned
+from iokr._array import (
+    Array,
+    array_namespace,
+    asarray_like,
+    is_array,
+    is_numpy,
+    is_sparse,
+    matmul,
+    same_home,
+    take_rows,
+    to_numpy,
+    unwarned,
+)
 from iokr._validation.arguments import check_computed, check_number, check_same_length, check_weight
 from iokr.data.frames import Frame, frame_of
-from iokr.data.objects import concat, error_context, take
+from iokr.data.objects import Parts, concat, error_context, n_objects, take
 from iokr.embeddings.base import Embedding
 from iokr.estimators.inputs import adapt, check_isotropic, check_unlabeled, fit_points, fresh_solver, represent
 from iokr.estimators.outputs import FittedOutputs, Targets, as_outputs, known_rows, single_precision
@@ -96,26 +109,67 @@ class FittedInputs:
     """The inputs of a fitted model: h(x) is evaluated here."""
 
     kernel: Kernel | OperatorKernel  # fitted
-    points: Any  # as the kernel represents them, labelled ones first
+    kept: Any  # the points, labelled ones first; or the inputs, where features of them are computed again
     manifold: Manifold | None = None
     streamed: bool = False  # whether the points are a few rows equivalent to all rows of a stream
     constants: np.ndarray | None = None  # (n, 1), the function of an intercept at the labelled points
     shapes: np.ndarray | None = None  # as in `Problem`
+    represented: bool = True  # whether points are kept, and not inputs
 
     def _stored(self) -> dict[str, Any]:
         return {
             "kernel": self.kernel,
-            "points": self.points,
+            "points": self.kept,
             "manifold": self.manifold,
             "streamed": self.streamed,
             "constants": self.constants,
             "shapes": self.shapes,
+            "represented": self.represented,
         }
+
+    @property
+    def points(self) -> Any:
+        """The points as the kernel represents them."""
+        return self.kept if self.represented else represent(self.kernel, self.kept)
+
+    def with_points(self) -> FittedInputs:
+        """These, with the points as the kernel represents them."""
+        return self if self.represented else replace(self, kept=self.points, represented=True)
+
+    def without_features(self, X: Any) -> FittedInputs:
+        """These, with the inputs X in place of their features, if X is smaller."""
+        with_unlabeled = n_objects(X) < int(self.points.shape[0])
+        if with_unlabeled or not _is_smaller(X, self.points):
+            return self
+        kept = list(X) if isinstance(X, (list, tuple)) else X
+        return replace(self, kept=kept, represented=False)
+
+    def by_features(self, solution: Solution) -> Solution:
+        """The solution with D = ΦᵀC, if K = ΦΦᵀ has fewer features than inputs; else as it is."""
+        points, scalar = self.points, self.kernel.scalar
+        if scalar is None or scalar.thin_features(take_rows(points, slice(0, 1))) is None:
+            return solution
+        Phi = scalar.gram(points).factor
+        if Phi is None:
+            return solution
+        with unwarned():
+            return replace(solution, D=matmul(Phi.T, solution.C))
+
+    def products(self, R: Any, solution: Solution) -> Array:
+        """Cᵀk_x of the scalar kernel k at represented inputs, a row each; by D it is Dᵀφ(x)."""
+        scalar: Any = self.kernel.scalar
+        if solution.D is not None:
+            return matmul(scalar.thin_features(R), solution.D)
+        return scalar.gram(R, self.points) @ solution.C
 
     def values(self, R: Any, solution: Solution) -> Array:
         """h(x) = A Cᵀ k_x + b at represented inputs."""
         with unwarned():
-            H = self.kernel.gram(R, self.points) @ solution.C
+            operator = self.kernel.gram(R).operator
+            if solution.D is not None and operator is not None:
+                H = operator.act(self.products(R, solution))
+            else:
+                H = self.kernel.gram(R, self.points) @ solution.C
             if solution.intercept is not None:
                 H = H + solution.intercept[None, :]
         with error_context("X"):
@@ -125,7 +179,8 @@ class FittedInputs:
         self, targets: Targets, loss: Loss, *, gram: Gram | None = None, solver: Solver | None = None
     ) -> Problem:
         """The problem at α = 1; the Gram matrix is rebuilt from the points unless it is passed."""
-        gram = self.kernel.gram(self.points) if gram is None else gram
+        points = self.points if gram is None or self.manifold is not None else None
+        gram = self.kernel.gram(points) if gram is None else gram
         like = gram.diagonal()  # everything is on the device of the Gram matrix
         Psi: Any = IdentityMatrix(targets.n, like)
         if targets.Psi is not None:
@@ -140,8 +195,24 @@ class FittedInputs:
         manifold_weight = check_number(self.manifold.weight, "manifold_weight", minimum=0.0)
         problem = replace(problem, manifold_weight=manifold_weight)
         fresh_solver(solver).check(problem, penalised=True)  # memory, before the penalty is computed
-        penalty = asarray_like(self.manifold.penalty(self.points, gram), like)
+        penalty = asarray_like(self.manifold.penalty(points, gram), like)
         return replace(problem, penalty=penalty)
+
+
+def _is_smaller(X: Any, points: Any) -> bool:
+    """Whether inputs have fewer numbers than what a kernel has computed of them; lists, if it kept them as well."""
+    if isinstance(X, (list, tuple)) or (is_numpy(X) and X.dtype == object):
+        return isinstance(points, Parts)
+    return (is_array(X) or is_sparse(X)) and _n_numbers(X) < _n_numbers(points)
+
+
+def _n_numbers(points: Any) -> float:
+    """The numbers that represented objects consist of; infinitely many for other objects."""
+    if isinstance(points, Parts):
+        return sum(_n_numbers(part) for part in points)
+    if is_sparse(points):
+        return float(points.nnz)
+    return float(math.prod(points.shape)) if is_array(points) else math.inf
 
 
 @dataclass(frozen=True, eq=False)
