@@ -31,7 +31,7 @@ LAYERS = [
     *(f"iokr.estimators.{name}" for name in ("identification", "plain", "quantiles", "conformal", "functional")),
     *(f"iokr.estimators.{name}" for name in ("trees", "neighbors", "surrogate", "autoencoder", "multitask")),
     *(f"iokr.estimators.{name}" for name in ("bipartite", "pairs", "links", "sets", "regression")),
-    *(f"iokr.estimators.{name}" for name in ("base", "inputs", "outputs", "areas", "search", "summary")),
+    *(f"iokr.estimators.{name}" for name in ("base", "inputs", "outputs", "available", "areas", "search", "summary")),
     *("iokr.estimators.progress", "iokr.model_selection", "iokr.metrics", "iokr.datasets", "iokr.decoders"),
     "iokr.solvers",
     *("iokr.solvers.reduced_rank", "iokr.solvers.auto", "iokr.solvers.iterative", "iokr.solvers.pairs"),

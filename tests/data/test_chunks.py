@@ -372,9 +372,8 @@ def test_other_refusals():
         IOKRCV(K, cv=9).fit(Stream(chunks))
     with pytest.raises(TypeError, match="number of folds"):
         IOKRCV(K, cv=[1]).fit(Stream(chunks))
-    with pytest.raises(AttributeError, match="partial_fit") as caught:
+    with pytest.raises(AttributeError, match="no `partial_fit`: it was fitted by `fit`"):
         IOKR(K).fit(X, Y).partial_fit(X, Y)
-    assert "fitted by `fit`" in str(caught.value.__cause__)
     assert not hasattr(IOKR(RBF()), "partial_fit") and hasattr(IOKR(K), "partial_fit")
     with pytest.raises(ValueError, match="features"):
         IOKR(K).partial_fit(X, Y).partial_fit(X[:, :2], Y)

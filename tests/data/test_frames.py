@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from iokr._validation.errors import BadObject
-from iokr.data.frames import column_names, exact_stack, is_table, read, select_columns, take_table
+from iokr.data.frames import check_aligned, column_names, exact_stack, is_table, read, select_columns, take_table
 
 BIG = 2**60
 COLUMNS = {"s": ["ab", "cd", "ef"], "a": [1, 2, 3], "b": [0.5, 1.5, 2.5]}
@@ -116,3 +116,27 @@ def test_exact_stack():
     assert exact_stack([whole, whole]).dtype == np.int64
     assert exact_stack([whole, whole.astype(np.uint64)], axis=0).tolist() == [BIG, BIG + 1] * 2
     assert exact_stack([np.array([1, 2]), fractions]).dtype == np.float64
+
+
+def test_rows_are_aligned():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0]}, index=["u", "v", "w"])
+    for same in (frame, frame["a"], frame.to_numpy(), None, frame[:2][::-1], frame.set_axis(["w", "v", "x"])):
+        check_aligned(frame, same)
+        check_aligned(same, frame)
+    with pytest.raises(
+        ValueError, match=r"X and y have the same rows in another order: row 0 is 'u' in X, but 'w' in y"
+    ):
+        check_aligned(frame, frame[::-1])
+    with pytest.raises(ValueError, match=r"`groups = groups.loc\[X.index\]`.*`groups.to_numpy\(\)`"):
+        check_aligned(frame, frame["a"][["u", "w", "v"]], "X", "groups")
+
+
+@pytest.mark.parametrize("names", [range(3), [2.5, 1.5, 0.5], [0, 0, 1], [("a", 1), ("a", 2), ("b", 1)]], ids=str)
+def test_rows_with_any_names_are_aligned(names):
+    pd = pytest.importorskip("pandas")
+    index = pd.MultiIndex.from_tuples(names) if isinstance(names[0], tuple) else pd.Index(names)
+    column = pd.Series([1.0, 2.0, 3.0], index=index)
+    check_aligned(column, column.copy())
+    with pytest.raises(ValueError, match="another order"):
+        check_aligned(column, column[::-1])

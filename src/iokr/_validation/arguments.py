@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import importlib
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,7 +26,8 @@ from iokr._array import (
     unwarned,
 )
 from iokr._component import Check, Component
-from iokr.data.frames import read
+from iokr._state import arguments
+from iokr.data.frames import check_aligned, column_names, read
 from iokr.data.objects import BadObject, distinct, error_context, key, keys, n_objects
 
 __all__ = [
@@ -38,6 +41,7 @@ __all__ = [
     "check_choice",
     "check_component",
     "check_computed",
+    "check_entries",
     "check_folds",
     "check_groups",
     "check_home",
@@ -55,6 +59,8 @@ __all__ = [
     "either",
     "one_of",
     "trusted",
+    "way_to_compare",
+    "way_to_write",
 ]
 
 C = TypeVar("C", bound=Component)
@@ -62,8 +68,9 @@ C = TypeVar("C", bound=Component)
 _TINY = float(np.finfo(np.float64).tiny)
 _TINIEST = _TINY**0.5 / float(np.finfo(np.float64).eps)  # squares of relative errors of eps do not underflow, either
 _LARGEST = float(np.finfo(np.float64).max)
-_ADVICE = dict.fromkeys(("X", "X_unlabeled"), "; for other objects choose a `kernel` that takes them")
-_ADVICE |= dict.fromkeys(("y", "candidates"), "; for other objects choose an `output_kernel` that takes them")
+_INPUTS = ("X", "X_unlabeled", "fingerprints")
+_OUTPUTS = ("y", "candidates")
+_OTHER_NAMES = {"gaussian": "RBF", "poly": "Polynomial"}  # of components, in other libraries
 
 
 def check_number(
@@ -143,9 +150,27 @@ def check_component(value: Any, kind: type[C], name: str, folder: str) -> C:
     """`value`, if it is a component of this kind; `folder` is the package that has such components."""
     if isinstance(value, kind):
         return value
-    refusal = value.refusal if isinstance(value, Component) else ""
-    reason = f"; {refusal}" if refusal else ""
+    advice = value.refusal if isinstance(value, Component) else way_to_write(value, folder)
+    reason = f"; {advice}" if advice else ""
     raise TypeError(f"`{name}` must be a component of `iokr.{folder}`, got {value!r:.80}{reason}.")
+
+
+def way_to_write(value: Any, folder: str) -> str:
+    """How to write a component that was given as a class or by its name; empty for anything else."""
+    package = importlib.import_module(f"iokr.{folder}")
+    found: Any = None
+    if isinstance(value, type) and value.__name__ in package.__all__:
+        found = value
+    elif isinstance(value, str):
+        names = {name.lower(): name for name in package.__all__}
+        close = difflib.get_close_matches(value.lower(), names, n=1, cutoff=0.8)
+        name = _OTHER_NAMES.get(value.lower()) or (names[close[0]] if close else "")
+        found = getattr(package, name, None)
+    if found is None:
+        return ""
+    needed = any(given.default is given.empty for given in arguments(found).values())
+    call = f"{found.__name__}({'…' if needed else ''})"
+    return f"write `{call}`, with `from iokr.{folder} import {found.__name__}`"
 
 
 def check_random(random_state: Any) -> np.random.RandomState:
@@ -158,10 +183,11 @@ def check_random(random_state: Any) -> np.random.RandomState:
 
 
 def check_same_length(X: Any, Y: Any, x: str = "X", y: str = "y") -> int:
-    """The number of objects in `X`, which must be that in `Y` and at least one."""
+    """The number of objects in `X`, which must be that in `Y` and at least one; indices of pandas must agree."""
     n, m = n_objects(X, x), n_objects(Y, y)
     if n != m:
         raise ValueError(f"{x} has {n} objects but {y} has {m}; they must have the same length.")
+    check_aligned(X, Y, x, y)
     if n == 0:
         raise ValueError(f"`{x}` is empty; at least one object is needed.")
     return n
@@ -193,6 +219,7 @@ def check_vectors(X: Any, name: str = "X", *, sparse: bool = True, missing: bool
     known = any(X is checked for checked in _TRUSTED.get()) and (sparse or not is_sparse(X))
     if known and str(getattr(X, "dtype", "")).endswith("float64"):  # checked inputs may be integers: fingerprints
         return X
+    given = X
     with error_context(name):
         X = read(X, matrix=True)
     if is_sparse(X) and not sparse:
@@ -212,10 +239,10 @@ def check_vectors(X: Any, name: str = "X", *, sparse: bool = True, missing: bool
         X = X.tocsr().astype(np.float64)
         if not X.has_canonical_format:  # duplicate entries are summed
             X.sum_duplicates()
-        _check_finite(X.data, name, missing)
+        check_entries(X, name, missing=missing)
         return X
     X = xp.astype(X, xp.float64, copy=False)
-    _check_finite(X, name, missing)
+    check_entries(X, name, missing=missing, table=given)
     return X
 
 
@@ -236,30 +263,107 @@ def _as_array(X: Any, name: str, wanted: str) -> Array:
             raise ValueError(f"dtype {X.dtype}")
         return X.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(
-            f"`{name}` must {wanted}, got {type(X.flat[0]).__name__ if X.size else X.dtype} "
-            f"({error}){_ADVICE.get(name.split(' ')[0], '; convert it')}."
-        ) from error
+        first = _no_number(X)
+        got = f"dtype {X.dtype}" if first is None else f"{first!r:.40}"
+        reason = f" ({error})" if isinstance(error, OverflowError) else ""
+        raise ValueError(f"`{name}` must {wanted}, got {got}{reason}; {way_to_compare(first, name)}.") from error
 
 
-def _check_finite(X: Array, name: str, missing: bool) -> None:
-    xp = array_namespace(X)
+def _no_number(X: np.ndarray) -> Any:
+    """The first entry that is not a number; None if there is none."""
+    for entry in X.flat:
+        try:
+            float(0.0 if entry is None else entry)
+        except (TypeError, ValueError, OverflowError):
+            return entry.item() if isinstance(entry, np.str_) else entry
+    return None
+
+
+def way_to_compare(first: Any, name: str) -> str:
+    """What to do about an argument that holds objects such as `first` in place of numbers."""
+    argument = name.split(" ")[0]
+    is_set = isinstance(first, (set, frozenset))
+    if argument in _INPUTS and is_set:
+        return "sets are compared by `Jaccard()`, which is `Tanimoto()` of their elements"
+    if argument in _OUTPUTS and (is_set or _is_tags(first)):
+        return (
+            "sets of labels are compared by `output_kernel=Jaccard()`; or encode them as rows of 0 and 1 by "
+            '`sklearn.preprocessing.MultiLabelBinarizer`, with `decoder=MinimumRisk("f1")`; for other objects choose '
+            "an `output_kernel` that takes them"
+        )
+    if argument in _OUTPUTS and isinstance(first, str):
+        return (
+            "for class labels use `IOKRClassifier`, or `output_kernel=Delta()`; for other objects choose an "
+            "`output_kernel` that takes them"
+        )
+    if argument in _OUTPUTS:
+        return "for other objects choose an `output_kernel` that takes them"
+    if argument in _INPUTS and isinstance(first, str):
+        return "texts are compared by `kernel=Normalized(Spectrum(3))`, for example"
+    return "for other objects choose a `kernel` that takes them" if argument in _INPUTS else "convert it"
+
+
+def _is_tags(x: Any) -> bool:
+    """Whether it is a list or tuple of texts."""
+    return isinstance(x, (list, tuple)) and all(isinstance(entry, str) for entry in x)
+
+
+def check_entries(X: Array, name: str, *, missing: bool = False, table: Any = None) -> None:
+    """Raise for NaN and infinity in a dense or sparse matrix, with the row and the column of the first.
+
+    Parameters
+    ----------
+    X : matrix of floats
+    name : str
+    missing : bool, default=False
+        Whether NaN is allowed.
+    table : frame, default=None
+        What X was read from: its columns are named.
+    """
+    values = X.data if is_sparse(X) else X
+    xp = array_namespace(values)
+    if not math.prod(values.shape):
+        return
     # One pass: a sum is finite unless some entry is not, or the sum overflows, which a second pass checks.
-    if math.prod(X.shape):
-        with unwarned():
-            total = float(xp.sum(X))
-        if math.isfinite(total):
-            return
-        bad = xp.isinf(X) if missing else ~xp.isfinite(X)
-        if bool(xp.any(bad)):
-            kind = "NaN" if bool(xp.any(xp.isnan(X) & bad)) else "infinity"
-            raise ValueError(f"`{name}` contains {kind}; remove or impute these entries.")
+    with unwarned():
+        total = float(xp.sum(values))
+    if math.isfinite(total):
+        return
+    bad = xp.isinf(values) if missing else ~xp.isfinite(values)
+    if not bool(xp.any(bad)):
+        return
+    is_nan = xp.isnan(values) & bad
+    kind, wrong = ("NaN", is_nan) if bool(xp.any(is_nan)) else ("infinity", bad)
+    places = _places(X, to_numpy(wrong))
+    row, column = (int(i) for i in places[0])
+    names = column_names(table)
+    where = f"row {row}, column {column if names is None else repr(names[column])}"
+    raise ValueError(f"`{name}` contains {kind} in {where} ({len(places)} in all); {_way_to_complete(name, kind)}.")
+
+
+def _places(X: Array, wrong: np.ndarray) -> np.ndarray:
+    """(row, column) of the entries that are wrong, in this order; of a sparse matrix, among those that it stores."""
+    if not is_sparse(X):
+        return np.argwhere(wrong)
+    stored = X.tocoo()
+    rows, columns = stored.row[wrong], stored.col[wrong]
+    return np.column_stack([rows, columns])[np.lexsort((columns, rows))]
+
+
+def _way_to_complete(name: str, kind: str) -> str:
+    if kind == "NaN" and name.split(" ")[0] in _INPUTS:
+        return "impute such entries, for example by `sklearn.impute.SimpleImputer` in a pipeline, or drop their rows"
+    return "replace such entries, or drop their rows"
 
 
 def check_weight(weight: Any, n: int, like: Any) -> np.ndarray | None:
-    """Sample weights as n non-negative NumPy numbers, not all zero; None when all are one."""
+    """Sample weights as n non-negative NumPy numbers, not all zero; None when all are one.
+
+    If `like` and the weights are tables of pandas, their indices must agree.
+    """
     if weight is None:
         return None
+    check_aligned(like, weight, "X", "sample_weight")
     w = check_numbers(weight, "sample_weight")
     if w.ndim == 0:
         w = np.full(n, w)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import array
 import ctypes
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ __all__ = [
     "EXACT",
     "Frame",
     "as_frame",
+    "check_aligned",
     "check_frame",
     "column_names",
     "exact_stack",
@@ -87,6 +89,28 @@ def check_frame(frame: Frame | None, Y: Any, name: str, of: str = "y at fit") ->
             f"`{name}` must have the columns of {of}, in their order, {list(frame.names[:_SHOWN])}, got "
             f"{names[:_SHOWN]}; select them."
         )
+
+
+def check_aligned(X: Any, Y: Any, x: str = "X", y: str = "y") -> None:
+    """ValueError for tables of pandas that name the same rows in another order, as rows are paired by position."""
+    left, right = _index(X), _index(Y)
+    if left is None or right is None or len(left) != len(right) or left.equals(right):
+        return
+    if left.nlevels != right.nlevels or not (left.isin(right).all() and right.isin(left).all()):
+        return
+    row = int(np.flatnonzero(np.asarray(left != right))[0])
+    raise ValueError(
+        f"{x} and {y} have the same rows in another order: row {row} is {left[row]!r} in {x}, but {right[row]!r} in "
+        f"{y}. Align them, `{y} = {y}.loc[{x}.index]`; if they pair up as they are, pass `{y}.to_numpy()`."
+    )
+
+
+def _index(X: Any) -> Any:
+    """The names of the rows of a frame or column of pandas; None for everything else."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(X, (pandas.DataFrame, pandas.Series)):
+        return None
+    return X.index
 
 
 # -------------------------------------------------------------------------------------------------------------- tables
@@ -205,11 +229,14 @@ def _several(columns: list[np.ndarray], names: list[Any], matrix: bool, rows: bo
         verb = "hold" if len(others) > 1 else "holds"
         first = columns[others[0]]
         example = f"such as {first[0]!r:.40}" if len(first) and first.dtype == object else str(first.dtype)
+        advice = "encode categories, for example by `sklearn.preprocessing.OneHotEncoder`"
+        if first.dtype.kind in "mM":
+            advice = "convert dates to numbers"
         raise BadObject(
             "Columns" if len(others) > 1 else "Column",
             f"{listed}{of_all}",
-            f" {verb} no numbers ({example}), and several columns are read as vectors of numbers; select columns, for "
-            f"a kernel on X by `Columns(kernel, {names[others[0]]!r})`.",
+            f" {verb} no numbers ({example}), and several columns are read as vectors of numbers; {advice}, or leave "
+            "such columns out.",
         )
     return exact_stack([c if c.dtype.kind in _NUMBERS else _promoted(c) for c in columns])
 

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, array_namespace, asarray_like, is_sparse, to_numpy
-from iokr._component import Limits, short_repr
+from iokr._component import Limits, check_nested, short_repr
 from iokr._state import Stateful, arguments, made_from
 from iokr._system.memory import check_matrix
 from iokr._validation.arguments import check_component, check_integer, check_same_length, check_weight
@@ -60,6 +60,12 @@ class KernelModel(Stateful, BaseEstimator):  # type: ignore[misc]  # scikit-lear
 
     def _stored(self) -> dict[str, Any]:
         return {"single_precision": self._single_precision}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of a part by its name, `kernel__gamma`."""
+        check_nested(self, params)
+        found: Self = super().set_params(**params)
+        return found
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:

@@ -9,11 +9,12 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_array, validate_data
 
-from iokr._array import Array, is_array, is_numpy, is_sparse, same_home, unwarned
-from iokr._validation.arguments import check_vectors, trusted
+from iokr._array import Array, is_array, is_numpy, is_sparse, same_home
+from iokr._component import Component
+from iokr._validation.arguments import check_entries, check_vectors, trusted, way_to_compare, way_to_write
 from iokr.data.candidates import Unlabeled
 from iokr.data.frames import column_names, read
-from iokr.data.objects import error_context, n_objects
+from iokr.data.objects import BadObject, error_context, n_objects
 from iokr.estimators.outputs import in_precision, known_rows, single_precision
 from iokr.kernels.base import Kernel
 from iokr.kernels.vectors import RBF
@@ -84,14 +85,15 @@ def adapt(estimator: Any, X: Any, kernel: Kernel | OperatorKernel, *, reset: boo
     are counted and named, later they are compared. What follows trusts the result (`fit_points`, `represent`).
     """
     single = single_precision(X)
+    given = X
     names = column_names(X) if name == "X" else None
     numbers = kernel.numeric or kernel.pairwise
     if numbers:
-        X = check_table(X, name)
+        X = check_table(X, name, kernel=True)
     if names is not None and (reset or numbers or "feature_names_in_" in vars(estimator)):
         check_names(estimator, names, reset=reset)
     if numbers:
-        X = _adapt_numbers(estimator, X, name, reset=reset, named=names is not None)
+        X = _adapt_numbers(estimator, X, name, given, reset=reset, named=names is not None)
         if kernel.domain == "vectors" and not kernel.pairwise:
             X = check_vectors(X, name)
     elif names is None:
@@ -101,18 +103,24 @@ def adapt(estimator: Any, X: Any, kernel: Kernel | OperatorKernel, *, reset: boo
     return Sample(X, single)
 
 
-def _adapt_numbers(estimator: Any, X: Any, name: str, *, reset: bool, named: bool) -> Any:
-    """A matrix of numbers, validated as by scikit-learn; its columns are counted unless they are `named`."""
+def _adapt_numbers(estimator: Any, X: Any, name: str, given: Any, *, reset: bool, named: bool) -> Any:
+    """A matrix of numbers, validated as by scikit-learn; its columns are counted unless they are `named`.
+
+    Entries are checked here, so that an error gives the row, and the name of the column in the table that was `given`.
+    """
     if name != "X":
         return check_vectors(X, name)
     if is_array(X) and not is_numpy(X):
         X = check_vectors(X, name)
         _count_features(estimator, X, reset)
         return X
-    if named:
-        return check_array(X, dtype="numeric", input_name=name, estimator=estimator)
-    with unwarned():  # a sum may overflow where no entry does
-        return validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype="numeric")
+    sparse = False if named else "csr"
+    X = check_array(
+        X, accept_sparse=sparse, dtype="numeric", input_name=name, estimator=estimator, ensure_all_finite=False
+    )
+    if X.dtype.kind == "f":
+        check_entries(X, name, table=given)
+    return X if named else validate_data(estimator, X, reset=reset, skip_check_array=True)
 
 
 def represent(kernel: Kernel | OperatorKernel, X: Any, name: str = "X") -> Any:
@@ -147,8 +155,11 @@ def check_kernel(kernel: Any, name: str = "kernel") -> Kernel | OperatorKernel:
     if isinstance(kernel, (Kernel, OperatorKernel)):
         return kernel
     advice = "wrap a function as `FromFunction(f)` and a matrix as `Precomputed(matrix)`."
-    if hasattr(kernel, "refusal"):
+    if isinstance(kernel, Component) and kernel.refusal:
         advice = f"{kernel.refusal}."
+    if isinstance(kernel, (str, type)):
+        written = way_to_write(kernel, "kernels") or way_to_write(kernel, "operator_kernels")
+        advice = f"{written or 'kernels are objects, such as `RBF()` of `iokr.kernels`'}."
     if isinstance(kernel, (list, tuple)):
         advice = "to search a list of kernels use `IOKRCV`."
     raise TypeError(
@@ -250,10 +261,13 @@ def _count_features(estimator: Any, X: Any, reset: bool) -> None:
         )
 
 
-def check_table(X: Any, name: str) -> Any:
-    """The values of a table of numbers; anything else is an error."""
+def check_table(X: Any, name: str, *, kernel: bool = False) -> Any:
+    """The values of a table of numbers; anything else is an error.
+
+    With `kernel` the estimator has one, so that errors say which kernels take other objects.
+    """
     with error_context(name):
-        X = read(X, matrix=True)
+        X = _read_columns(X, kernel)
     if is_sparse(X) or (is_array(X) and not is_numpy(X)):
         return X
     if not is_array(X):
@@ -267,27 +281,57 @@ def check_table(X: Any, name: str) -> Any:
     if values.dtype.kind in "mMV":
         raise ValueError(f"`{name}` must be a matrix of numbers, got dtype {values.dtype}; convert it to numbers.")
     if values.ndim == 2:
-        return _as_numbers(values, name)
+        return _as_numbers(values, name, kernel)
     first = X[0] if len(X) else None
-    advice = "estimators with a `kernel` take them, for example with `FromFunction(f)`"
-    if isinstance(first, (set, frozenset)):
-        advice = "sets are compared by `Jaccard()`, which is `Tanimoto()` of their elements"
+    if isinstance(first, np.str_):
+        first = str(first)
+    if kernel:
+        advice = way_to_compare(first, name)
+    elif isinstance(first, str):
+        advice = "encode texts as numbers, for example by `sklearn.feature_extraction.text.CountVectorizer`"
+    else:
+        advice = "encode them as numbers, or use an estimator with a `kernel`, such as `IOKR`"
     raise ValueError(
         f"`{name}` must be a matrix of numbers with rows of equal length here, but it holds objects such as "
         f"{first!r:.40}; {advice}."
     )
 
 
-def _as_numbers(values: np.ndarray, name: str) -> np.ndarray:
+def _read_columns(X: Any, kernel: bool) -> Any:
+    """The values of a table, whose error says how a kernel on some columns is written."""
+    try:
+        return read(X, matrix=True)
+    except BadObject as error:
+        if not kernel or not error.kind.startswith("Column"):
+            raise
+        text = f"{error.text[:-1]}; `Columns(kernel, names)` is a `kernel` on some of them."
+        raise type(error)(error.kind, error.index, text) from None
+
+
+def _as_numbers(values: np.ndarray, name: str, kernel: bool) -> np.ndarray:
     """Rows of objects or texts as float64."""
     try:
         return values.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(
-            f"`{name}` must be a matrix of numbers, but it holds other objects ({error}); select columns with "
-            "`Columns(kernel, names)`, or choose a `kernel` that takes other objects."
-        ) from None
+        wrong = TypeError if isinstance(error, TypeError) else ValueError
+        held = f"it holds other objects ({error})"
+        for j, column in enumerate(values.T):
+            text = next((entry for entry in column if isinstance(entry, str) and not _is_number(entry)), None)
+            if text is not None:
+                held = f"column {j} holds texts such as {str(text)!r:.40}"
+                break
+        advice = "encode categories, for example by `sklearn.preprocessing.OneHotEncoder`"
+        if kernel:
+            advice += ", or choose a `kernel` that takes other objects"
+        raise wrong(f"`{name}` must be a matrix of numbers, but {held}; {advice}.") from None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def copy_features(inner: Any, estimator: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import prod
@@ -13,6 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 from iokr._array import Array, array_namespace, asarray_like, is_array, is_numpy, is_sparse, to_numpy
+from iokr._system.callers import user_level
 from iokr._validation.arguments import check_not_tiny, check_numbers, trusted
 from iokr.data.candidates import CandidateSets, SharedCandidates
 from iokr.data.frames import Frame, check_frame, is_table, read
@@ -42,6 +44,8 @@ __all__ = [
     "require_y",
     "single_precision",
 ]
+
+_FEW = 4  # rows, of which any may differ
 
 
 def require_y(y: Any) -> None:
@@ -233,10 +237,29 @@ def _fit_output_kernel(kernel: Kernel, y: Any, weight: np.ndarray | None) -> tup
             "`Precomputed()` without a matrix serves inputs only; as `output_kernel` give the Gram over all "
             "outputs and candidates, `Precomputed(matrix)`, and row numbers as y."
         )
+    if isinstance(kernel, Delta):
+        _warn_of_numbers(y)
     vectors = as_vectors(y, kernel, "y") if kernel.numeric else None
     known, number = known_rows(y if vectors is None else vectors, weight)
     with trusted(vectors), error_context("y", number):
         return clone(kernel).fit(known), vectors
+
+
+def _warn_of_numbers(y: Any) -> None:
+    """Warn of measured numbers as labels: with fractions, and in most rows not those of another."""
+    if not is_numeric(y) or is_sparse(y):
+        return
+    values = to_numpy(y)
+    if values.dtype.kind != "f" or len(values) <= _FEW or bool(np.all(values == np.round(values))):
+        return
+    found = len(distinct(values)[0])
+    if 2 * found > len(values):
+        warnings.warn(
+            f"`y` holds {found} different numbers in {len(values)} rows, and `Delta()` compares outputs by equality "
+            "only, so that near ones count as different; for numbers leave `output_kernel` out.",
+            UserWarning,
+            stacklevel=user_level(),
+        )
 
 
 def single_precision(X: Any, y: Any = None) -> bool:

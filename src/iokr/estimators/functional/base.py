@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from iokr._array import Array, array_namespace, asarray_like, eye_like, matmul, take_rows, to_numpy, unwarned
 from iokr._validation.arguments import check_choice, check_groups, check_integer, check_same_length, check_weight
 from iokr.data.curves import check_points, quadrature_weights, read_curves
-from iokr.data.frames import as_frame, frame_of
+from iokr.data.frames import as_frame, check_aligned, frame_of
 from iokr.decoders.base import Identity
 from iokr.embeddings.basis import Basis
 from iokr.embeddings.curves import Curves
@@ -43,6 +43,8 @@ class FunctionalRegression(KernelRegression):
         require_y(y)
         check_choice(self.curve_weight, "curve_weight", ("equal", "points"))
         table = read_curves(y, self.grid)
+        if table.names is None:  # a long table has several rows for each curve
+            check_aligned(X, y)
         given = check_data(self, X, table.values, sample_weight, X_unlabeled, kernel)
         weight = given.weight
         observed = (~np.isnan(to_numpy(table.values))).sum(axis=1)
@@ -192,7 +194,10 @@ class FunctionalRegression(KernelRegression):
         check_is_fitted(self)
         if candidates is not None:
             raise ValueError("`candidates` must be None: the score of curves is an integrated R².")
-        Y = to_numpy(read_curves(y, self.points_).values)
+        table = read_curves(y, self.points_)
+        if table.names is None:
+            check_aligned(X, y)
+        Y = to_numpy(table.values)
         n = check_same_length(X, Y)
         checked = check_weight(sample_weight, n, X)
         w = np.ones(n) if checked is None else checked

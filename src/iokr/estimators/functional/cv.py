@@ -13,6 +13,7 @@ from iokr._array import Array, asarray_like, to_numpy
 from iokr._component import component
 from iokr._validation.arguments import check_choice, check_groups
 from iokr.data.curves import without_gaps
+from iokr.data.frames import check_aligned
 from iokr.data.objects import n_objects, take
 from iokr.embeddings.basis import Basis
 from iokr.embeddings.curves import Curves
@@ -123,6 +124,7 @@ class FunctionalCV(FunctionalRegression):
         curve_kernels = listed(self.curve_kernel, "curve_kernel")
         given, embedding = self._read(X, y, sample_weight, X_unlabeled, kernels[0])
         n = n_objects(given.y)
+        check_aligned(X, groups, "X", "groups")
         together = None if groups is None else check_groups(groups, n, several=True)
         splits = [] if self.cv is None else row_splits(self.cv, n, None, together)
         data = self._encode(given, embedding)

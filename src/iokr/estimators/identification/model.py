@@ -25,6 +25,7 @@ from iokr._validation.arguments import (
     check_same_length,
 )
 from iokr.data.candidates import CandidateSets, flatten_sets
+from iokr.data.frames import check_aligned
 from iokr.data.objects import distinct, keys, n_objects, take
 from iokr.estimators.identification.confidence import (
     check_scores,
@@ -147,6 +148,7 @@ class Identification(Stateful, BaseEstimator):  # type: ignore[misc]  # scikit-l
         if (X_unlabeled is None) != (self.manifold is None):
             raise ValueError("`X_unlabeled` and `manifold` must be given together.")
         kernel, output_kernel = self._kernels()
+        check_aligned(X, groups, "X", "groups")
         self.groups_ = distinct(y)[1] if groups is None else check_groups(groups, n)
         self.names_ = keys(y if groups is None else groups)
         for stale in (*_CALIBRATION, "fitted_to_"):

@@ -12,6 +12,7 @@ import numpy as np
 
 from iokr._component import component
 from iokr._validation.arguments import check_groups
+from iokr.data.frames import check_aligned
 from iokr.data.objects import n_objects
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
@@ -147,6 +148,7 @@ class MultiTaskCV(TaskRegression):
         )
         progress = begin(self, n_points(axes), X=X, y=y)
         given = check_data(self, X, y, sample_weight, X_unlabeled, kernels[0])
+        check_aligned(X, groups, "X", "groups")
         together = None if groups is None else check_groups(groups, n_objects(given.y), several=True)
         data = self._encode_outputs(given)
         check_coordinates(data.outputs.embedding)

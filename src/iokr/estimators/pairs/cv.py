@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from iokr._array import Array, is_array, to_numpy
 from iokr._component import Limits, component
 from iokr._validation.arguments import FLAG, check_folds, check_same_length, one_of
+from iokr.data.frames import check_aligned
 from iokr.estimators.areas import SCORINGS, AreaRule, areas_by_name
 from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import copy_features
@@ -112,6 +113,7 @@ class PairModelCV(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         """Select, and learn f; arguments as in `PairModel.fit`, y of two labels."""
         self._check_components()
         axes = self._axes()
+        check_aligned(pairs, y, "pairs")
         pairs, labels = (to_numpy(part) if is_array(part) else np.asarray(part) for part in (pairs, y))
         check_same_length(pairs, labels, "pairs")
         if labels.ndim == 2 and labels.shape[1] == 1:

@@ -14,6 +14,7 @@ from iokr._array import Array, array_namespace, asarray_like, is_array, take_row
 from iokr._component import component
 from iokr._system.memory import check_matrix
 from iokr._validation.arguments import SHARE, check_choice, check_number, check_same_length
+from iokr.data.frames import check_aligned
 from iokr.estimators.base import KernelModel
 from iokr.estimators.inputs import InputAdapter, adapt, check_scalar, fit_points, fresh_solver
 from iokr.estimators.pairs.leave_out import random_folds, refit_scores
@@ -287,6 +288,7 @@ class PairModel(CallbackSupportMixin, KernelModel):  # type: ignore[misc]
         """
         from sklearn.metrics import r2_score
 
+        check_aligned(pairs, y, "pairs")
         f = to_numpy(self.decision_function(pairs, X))
         check_same_length(f, y, "pairs")
         truth = to_numpy(y) if is_array(y) else np.asarray(y)

@@ -14,6 +14,7 @@ import numpy as np
 
 from iokr._array import Array, asarray_like, cholesky, to_numpy
 from iokr._validation.arguments import check_same_length, check_stops, check_weight
+from iokr.data.frames import check_aligned
 from iokr.estimators.outputs import code_labels, require_y
 from iokr.estimators.pairs.leave_out import leave_node_out, leave_pair_out, leave_pair_out_path, refit_scores
 from iokr.gram.pairs.gram import PairGram
@@ -80,6 +81,8 @@ class Examples:
 
 def check_pair_data(pairs: Any, y: Any, sample_weight: Any, size: int, *, binary: bool) -> PairData:
     """Pairs of row numbers below `size` with one label each; those given twice once, with the sum of their weights."""
+    check_aligned(pairs, y, "pairs")
+    check_aligned(pairs, sample_weight, "pairs", "sample_weight")
     given = check_pairs(pairs, size, where="rows of X")
     require_y(y)
     n = check_same_length(given, y, "pairs")

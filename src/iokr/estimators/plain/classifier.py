@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from iokr._array import Array, is_array, row_sq_norms, to_numpy
 from iokr._component import component
 from iokr._validation.arguments import check_same_length, check_weight
-from iokr.data.frames import read
-from iokr.data.objects import error_context
+from iokr.data.frames import check_aligned, read
+from iokr.data.objects import as_objects, error_context
 from iokr.estimators.outputs import require_y
 from iokr.estimators.plain.base import PlainModel
 from iokr.estimators.progress import with_callbacks
@@ -52,7 +52,8 @@ class IOKRClassifier(ClassifierMixin, PlainModel):  # type: ignore[misc]
     alphas : sequence of float
         What is searched; 19 values from 1e-6 to 1e3 by default.
     cv : int, splitter or None, default=None
-        How alpha is chosen: None is leave-one-out, for the square loss; K-fold for others.
+        How kernel and alpha are chosen: None is leave-one-out, for the square loss; K-fold for others. An integer is
+        the number of stratified folds: each has the same fractions of the classes.
     loss, solver, intercept :
         As in `IOKR`.
     standardize : {"auto", True, False}, default="auto"
@@ -104,6 +105,7 @@ class IOKRClassifier(ClassifierMixin, PlainModel):  # type: ignore[misc]
             A weight of 2 is the row twice.
         """
         labels = _labels(y)
+        check_aligned(X, y)
         check_same_length(X, labels)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
@@ -143,6 +145,7 @@ class IOKRClassifier(ClassifierMixin, PlainModel):  # type: ignore[misc]
         """
         check_is_fitted(self)
         labels = _labels(y)
+        check_aligned(X, y)
         weight = check_weight(sample_weight, check_same_length(X, labels), X)
         return float(super().score(X, labels, weight))
 
@@ -161,13 +164,27 @@ def _labels(y: Any) -> np.ndarray:
     require_y(y)
     with error_context("y"):
         y = read(y)
+    _refuse_sets(y)
     try:
         labels = column_or_1d(to_numpy(y) if is_array(y) else y, warn=True)
         check_classification_targets(labels)
         unique_labels(y if isinstance(y, (list, tuple)) else labels)  # NumPy makes texts of numbers next to texts
     except (TypeError, ValueError) as error:
-        raise ValueError(f"`y` must hold a label for each row, all of one kind: {error}") from error
+        advice = " For numbers use `IOKRRegressor`." if "continuous" in str(error) else ""
+        raise ValueError(f"`y` must hold a label for each row, all of one kind: {error}{advice}") from error
     return np.asarray(labels)
+
+
+def _refuse_sets(y: Any) -> None:
+    """Raise for several labels in a row: sets and lists of them, or their indicators."""
+    several = is_array(y) and y.ndim == 2 and y.shape[1] > 1
+    if not several and not isinstance(y, (str, bytes)) and hasattr(y, "__len__"):
+        several = any(isinstance(entry, (set, frozenset, list, tuple)) and len(entry) != 1 for entry in as_objects(y))
+    if several:
+        raise ValueError(
+            "`y` must hold one label for each row, but it holds several; encode sets of labels as rows of 0 and 1 by "
+            '`sklearn.preprocessing.MultiLabelBinarizer`, and use `IOKRCV(decoder=MinimumRisk("f1"))`.'
+        )
 
 
 def _squares(H: Array) -> Array:

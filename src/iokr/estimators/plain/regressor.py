@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from iokr._array import array_namespace, asarray_like, to_numpy
 from iokr._component import component
 from iokr._validation.arguments import check_choice, check_same_length, check_weight
-from iokr.data.frames import as_frame, read
+from iokr.data.frames import as_frame, check_aligned, read
 from iokr.estimators.outputs import as_outputs
 from iokr.estimators.plain.base import PlainModel
 from iokr.estimators.progress import with_callbacks
@@ -152,6 +152,7 @@ class IOKRRegressor(RegressorMixin, PlainModel):  # type: ignore[misc]
         sample_weight : array of shape (m,), default=None
         """
         check_is_fitted(self)
+        check_aligned(X, y)
         truth = to_numpy(as_outputs(y, None))
         weight = check_weight(sample_weight, check_same_length(X, truth), X)
         from sklearn.metrics import r2_score

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, asarray_like, matmul, to_numpy
 from iokr._validation.arguments import check_choice, check_same_length, check_weight
+from iokr.data.frames import check_aligned
 from iokr.data.objects import n_objects, take
 from iokr.estimators.base import KernelModel
 from iokr.estimators.conformal.scores import check_coverage, kth, rank_of
@@ -183,6 +184,8 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
         self._check_components()
         require_y(y)
         check_choice(self.intercept, "intercept", (True, False))
+        check_aligned(X, y)
+        check_aligned(X, sample_weight, "X", "sample_weight")
         single = single_precision(X, y)
         X = adapt(self, X, kernel, reset=True).X
         values = _single_numbers(y)
@@ -263,6 +266,8 @@ class QuantileRegression(CallbackSupportMixin, KernelModel):  # type: ignore[mis
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Minus the pinball loss, averaged over rows and levels."""
+        check_aligned(X, y)
+        check_aligned(X, sample_weight, "X", "sample_weight")
         values = _single_numbers(y)
         check_same_length(X, values)
         return -pinball(values, to_numpy(self.predict(X)), self.levels, sample_weight)

@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY
 from functools import partial
 from typing import Any
 
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from iokr._component import component
@@ -14,6 +13,7 @@ from iokr._validation.arguments import check_number, check_same_length, check_we
 from iokr.data.chunks import as_source
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
+from iokr.estimators.available import available_unless
 from iokr.estimators.inputs import adapt, check_kernel
 from iokr.estimators.outputs import check_columns
 from iokr.estimators.progress import begin, end, track, with_callbacks
@@ -27,7 +27,7 @@ from iokr.estimators.regression.streaming import (
     chunk_moments,
     fit_chunks,
     solve_moments,
-    takes_chunks,
+    why_no_chunks,
 )
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
@@ -137,7 +137,7 @@ class IOKR(KernelRegression):
         end(progress, self, X=X, y=y)
         return self
 
-    @available_if(takes_chunks)  # type: ignore[untyped-decorator]
+    @available_unless(why_no_chunks)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> IOKR:
         """Learn from more rows; for kernels with few features, such as `Nystroem`.
 

@@ -51,7 +51,7 @@ __all__ = [
     "evaluate_chunks",
     "fit_chunks",
     "solve_moments",
-    "takes_chunks",
+    "why_no_chunks",
 ]
 
 _ROWS_PER_LANDMARK = 4  # in the sample from which landmarks are chosen
@@ -164,20 +164,16 @@ def _check_complete(missing: bool) -> None:
         raise ValueError("`y` contains NaN, and moments need complete outputs; drop these rows.")
 
 
-class NoChunks(AttributeError, ValueError):
-    """`partial_fit` is not available for this model: an AttributeError for `hasattr`, a ValueError for users."""
-
-
-def takes_chunks(model: Any) -> bool:
-    """Whether rows may come in chunks; if not, an error names the reason."""
+def why_no_chunks(model: Any) -> str | None:
+    """Why rows cannot come in chunks; None if they can."""
     if "solution_" in vars(model) and "partial_" not in vars(model):
-        raise NoChunks("This model was fitted by `fit`; begin `partial_fit` with a new one, `clone(model)`.")
+        return "it was fitted by `fit`; begin `partial_fit` with a new one, `clone(model)`."
     try:
         if model.kernel is None or isinstance(model.kernel, (Kernel, OperatorKernel)):
             _check_kernel(RBF() if model.kernel is None else model.kernel, None)
     except ValueError as error:
-        raise NoChunks(str(error)) from None
-    return True
+        return str(error)
+    return None
 
 
 def _check_kernel(kernel: Any, n: int | None) -> None:

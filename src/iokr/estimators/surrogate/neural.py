@@ -27,6 +27,7 @@ from iokr._validation.arguments import (
     check_same_length,
     check_vectors,
 )
+from iokr.data.frames import check_aligned
 from iokr.estimators.inputs import adapt
 from iokr.estimators.outputs import require_y
 from iokr.kernels.vectors import Linear
@@ -217,6 +218,7 @@ class NeuralRegressor(RegressorMixin, Component):  # type: ignore[misc]  # sciki
 
     def _training_data(self, X: Any, y: Any, *, reset: bool) -> tuple[np.ndarray, np.ndarray]:
         """Inputs and targets, checked and scaled; with `reset`, their width and scale are kept."""
+        check_aligned(X, y)
         rows = self._rows(X, reset=reset)
         require_y(y)
         targets = check_numbers(y, "y")

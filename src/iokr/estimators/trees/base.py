@@ -18,12 +18,13 @@ from iokr._system.memory import check_matrix
 from iokr._validation.arguments import (
     COUNT,
     NOT_NEGATIVE,
+    check_entries,
     check_same_length,
     check_weight,
     either,
     one_of,
 )
-from iokr.data.frames import column_names, frame_of, read
+from iokr.data.frames import check_aligned, column_names, frame_of, read
 from iokr.data.objects import distinct, error_context, n_objects, take
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
@@ -130,6 +131,7 @@ class OutputTrees(StructuredEstimator):
         require_y(y)
         self._single_precision = single_precision(X, y)
         numbers = numbers_of(X)
+        check_aligned(X, y)
         n = check_same_length(numbers, y)
         weight = check_weight(sample_weight, n, X)
         self._middle = column_middles(numbers, slice(None) if weight is None else weight > 0)
@@ -277,10 +279,15 @@ def fractions(amounts: np.ndarray) -> np.ndarray:
 
 
 def numbers_of(X: Any) -> Any:
-    """X as a matrix of numbers of NumPy or SciPy, not yet validated."""
+    """X as a matrix of numbers of NumPy or SciPy, finite but for NaN, not yet validated."""
+    given = X
     X = check_table(X, "X")
     if is_array(X) and not is_numpy(X):
         X = to_numpy(X)
+    if is_sparse(X) and X.ndim == 2:
+        X = X.tocsr()
+    if (is_array(X) or is_sparse(X)) and X.ndim == 2 and X.dtype.kind == "f":
+        check_entries(X, "X", missing=not is_sparse(X), table=given)
     return X
 
 
