@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from iokr import IOKR, LinkPredictorCV
+from iokr import IOKR, IOKRCV, IOKRClassifier, LinkPredictorCV
 from iokr.estimators.outputs import encode
-from iokr.estimators.regression.evaluate import Fold, check_grid, leave_one_out, on_folds
+from iokr.estimators.regression.evaluate import Fold, check_grid, leave_one_out, on_folds, row_splits
 from iokr.estimators.regression.posing import Data, TrainingSet
 from iokr.estimators.search.engine import search
 from iokr.estimators.search.result import ALPHAS, check_values, listed
-from iokr.kernels import RBF, Linear, Precomputed
+from iokr.kernels import RBF, Delta, Linear, Precomputed
 from iokr.losses import Huber
 from iokr.manifolds import Laplacian
 from iokr.solvers import ADMM
@@ -118,3 +118,61 @@ def test_the_model_of_links_is_an_iokr_with_what_was_selected(cv):
     V = model.targets_.Psi
     again = IOKR(model.kernel, alpha=model.alpha, manifold=model.manifold, intercept=model.intercept).fit(X, V)
     assert_allclose(again.decision_function(X), model.decision_function(X), rtol=1e-7, atol=1e-9)
+
+
+LABELS = np.array(["a"] * 10 + ["b"] * 6 + ["c"] * 4)
+INDICATORS = (LABELS[:, None] == np.array(["a", "b", "c"])).astype(float)
+
+
+def stratified(labels, cv):
+    from sklearn.model_selection import StratifiedKFold
+
+    return [test.tolist() for _, test in StratifiedKFold(cv).split(np.zeros((len(labels), 1)), labels)]
+
+
+def held_out(cv, y, output_kernel=None, groups=None):
+    return [test.tolist() for _, test in row_splits(cv, len(y), y, groups, output_kernel)]
+
+
+@pytest.mark.parametrize(
+    ("y", "output_kernel"),
+    [(LABELS, Delta()), (LABELS.tolist(), Delta()), (INDICATORS, None), (INDICATORS.astype(int), None)],
+    ids=["labels", "list", "indicators", "whole numbers"],
+)
+def test_folds_of_classes_are_stratified(y, output_kernel):
+    from sklearn.model_selection import StratifiedKFold
+
+    assert held_out(4, y, output_kernel) == stratified(LABELS, 4)
+    assert held_out(StratifiedKFold(2), y, output_kernel) == stratified(LABELS, 2)
+
+
+@pytest.mark.parametrize(
+    ("y", "output_kernel"),
+    [
+        (Y, None),
+        (np.arange(20) // 5, None),
+        (INDICATORS[:, :1], None),
+        (np.column_stack([INDICATORS, 1 - INDICATORS]), None),
+        (INDICATORS, RBF(1.0)),
+        (np.arange(20), Delta()),
+    ],
+    ids=["vectors", "counts", "a column", "label sets", "another kernel", "all different"],
+)
+def test_folds_of_other_outputs_are_blocks_of_rows(y, output_kernel):
+    assert held_out(4, y, output_kernel) == [list(range(5 * k, 5 * k + 5)) for k in range(4)]
+
+
+def test_groups_share_a_fold_also_of_classes():
+    groups = np.arange(20) // 2
+    for test in held_out(5, LABELS, Delta(), groups):
+        assert all(test.count(2 * (i // 2)) and test.count(2 * (i // 2) + 1) for i in test)
+
+
+def test_models_of_classes_are_chosen_on_stratified_folds():
+    folds = [(np.setdiff1d(np.arange(20), test), test) for test in stratified(LABELS, 4)]
+    for model in (IOKRClassifier(RBF(0.5)), IOKRCV(RBF(0.5), output_kernel=Delta())):
+        errors = []
+        for cv in (4, folds):
+            fitted = model.set_params(cv=cv).fit(X, LABELS)
+            errors.append(getattr(fitted, "model_", fitted).cv_errors_)
+        assert_allclose(*errors, rtol=1e-12)

@@ -13,6 +13,7 @@ from iokr._array import Array, to_numpy
 from iokr._component import component
 from iokr._validation.arguments import check_choice, check_groups
 from iokr.data.chunks import as_source
+from iokr.data.frames import check_aligned
 from iokr.data.objects import n_objects, take
 from iokr.decoders.base import Decoder
 from iokr.embeddings.base import Embedding
@@ -55,8 +56,9 @@ class IOKRCV(KernelRegression):
     manifold_weights : sequence of float, default=None
         Values of the manifold's μ; None is its own `weight`.
     cv : int, splitter or None, default=None
-        None is leave-one-out in closed form (quadratic losses); an integer is K-fold. For rows in chunks (`Stream`,
-        Dask arrays) leave-one-out takes two passes, K-fold one: a chunk is in the fold of its number modulo K.
+        None is leave-one-out in closed form (quadratic losses); an integer is K-fold, stratified for classes (the
+        output kernel `Delta()`, or indicators with a one in each row). For rows in chunks (`Stream`, Dask arrays)
+        leave-one-out takes two passes, K-fold one: a chunk is in the fold of its number modulo K.
     output_kernel, embedding, loss, manifold, decoder, solver, intercept :
         As in `IOKR`.
     standardize : {"auto", True, False}, default="auto"
@@ -128,8 +130,9 @@ class IOKRCV(KernelRegression):
             check_alone(sample_weight, X_unlabeled if groups is None else groups)
             return self._fit_chunks(source, grid)
         rows = check_data(self, X, y, sample_weight, X_unlabeled, grid.kernels[0])
+        check_aligned(X, groups, "X", "groups")
         together = None if groups is None else check_groups(groups, n_objects(rows.y), several=True)
-        splits = [] if self.cv is None else row_splits(self.cv, n_objects(X), y, together)
+        splits = [] if self.cv is None else row_splits(self.cv, n_objects(X), y, together, self.output_kernel)
         n_folds = max(1, len(splits))
         data = self._encode_outputs(rows)
         if self.output_kernel is None and data.outputs.kernel is not None:

@@ -15,12 +15,13 @@ import numpy as np
 from iokr._array import Array
 from iokr._system.callers import user_level
 from iokr._validation.arguments import check_folds
-from iokr.data.objects import error_context
+from iokr.data.objects import distinct, error_context
 from iokr.estimators.inputs import check_kernel, fresh_solver
 from iokr.estimators.regression.posing import Data, Fit, FittedInputs, pose, warn_centred
 from iokr.estimators.search.engine import Part
 from iokr.estimators.search.result import Axis, Choice, check_values, listed
 from iokr.kernels.base import Kernel
+from iokr.kernels.generic import Delta
 from iokr.manifolds.base import Manifold
 from iokr.operator_kernels.base import OperatorKernel
 from iokr.problem import Problem, Solution
@@ -88,13 +89,35 @@ def check_grid(kernel: Any, manifold_weights: Any, alphas: Any, manifold: Manifo
     return Grid(kernels, check_values(manifold_weights, "manifold_weights", strict=False), alphas)
 
 
-def row_splits(cv: Any, n: int, y: Any, groups: np.ndarray | None) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Training and held-out rows of each fold; with groups an integer `cv` keeps each group in one fold."""
+def row_splits(
+    cv: Any, n: int, y: Any, groups: np.ndarray | None, output_kernel: Kernel | None = None
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Training and held-out rows of each fold.
+
+    With groups an integer `cv` keeps each group in one fold; of classes every fold has the same fractions, as with
+    scikit-learn. Outputs are classes with the output kernel `Delta()`, or as indicators with a one in each row.
+    """
     from sklearn.model_selection import GroupKFold  # imports half of scikit-learn
 
     if groups is not None and isinstance(cv, Integral):
         cv = GroupKFold(int(cv))
-    return check_folds(cv, n, y, groups)
+    classes = _classes(y, output_kernel)
+    if classes is not None and isinstance(cv, Integral) and np.bincount(classes).max() < cv:
+        classes = None  # no class has a row for each fold
+    if classes is None:
+        return check_folds(cv, n, y, groups)
+    return check_folds(cv, n, classes, groups, classifier=True)
+
+
+def _classes(y: Any, output_kernel: Kernel | None) -> np.ndarray | None:
+    """The class of each row, as a number; None if outputs are not classes."""
+    if isinstance(output_kernel, Delta):
+        return distinct(y)[1]
+    vectors = output_kernel is None and isinstance(y, np.ndarray) and y.ndim == 2 and y.dtype.kind in "buif"
+    if not vectors or y.shape[1] < 2:
+        return None
+    indicators = np.all((y == 0) | (y == 1)) and np.all(y.sum(axis=1) == 1)
+    return np.argmax(y, axis=1) if indicators else None
 
 
 def check_quadratic(data: Data) -> None:
