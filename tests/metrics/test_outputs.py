@@ -72,6 +72,44 @@ def test_missing_entries_are_refused(metric):
         metric([[1.0, 0.0]], [[1.0, np.nan]])
 
 
+SETS = [{"sea", "sun"}, set(), frozenset({"ice"}), {"sun"}]
+OTHER_SETS = [{"sea"}, set(), {"sun"}, {"sun"}]
+
+
+@pytest.mark.parametrize("metric", [hamming, f1_samples, subset_accuracy, rbf_loss])
+def test_python_sets_are_rows_of_their_indicators(metric):
+    from sklearn.preprocessing import MultiLabelBinarizer
+
+    encode = MultiLabelBinarizer().fit([*SETS, *OTHER_SETS]).transform
+    expected = metric(encode(SETS), encode(OTHER_SETS))
+    assert metric(SETS, OTHER_SETS) == pytest.approx(expected)
+    predicted = np.fromiter(OTHER_SETS, dtype=object, count=4)  # the form in which models return them
+    assert metric(SETS, predicted) == pytest.approx(expected)
+
+
+def test_empty_sets_are_equal():
+    assert f1_samples([set()], [set()]) == 1 and hamming([set()], [set()]) == 0
+
+
+@pytest.mark.parametrize("metric", [hamming, f1_samples])
+def test_sets_are_not_compared_with_rows(metric):
+    with pytest.raises(ValueError, match="`y_true` holds sets but `y_pred` does not; give both as sets"):
+        metric([{0}, {1}], [[1, 0], [0, 1]])
+    with pytest.raises(ValueError, match="`y_pred` holds sets but `y_true` does not"):
+        metric([[1, 0], [0, 1]], [{0}, {1}])
+
+
+def test_a_model_of_sets_is_scored():
+    from iokr import IOKR
+    from iokr.kernels import RBF, Jaccard
+    from iokr.metrics import decoded_scorer
+
+    X = np.arange(4.0)[:, None]
+    model = IOKR(RBF(10.0), output_kernel=Jaccard(), alpha=1e-3).fit(X, SETS)
+    assert decoded_scorer("f1_samples")(model, X, SETS) == 1
+    assert decoded_scorer("hamming")(model, X, SETS) == 0
+
+
 @pytest.mark.parametrize("sets", [[[0.9, 0.1]], [[1, -1]]], ids=["scores", "signs"])
 def test_label_sets_are_zeros_and_ones(sets):
     with pytest.raises(ValueError, match="`y_pred` must hold label sets, rows of 0 and 1"):

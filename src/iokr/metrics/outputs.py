@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from iokr._array import is_array, is_sparse, unwarned
 from iokr._validation.arguments import check_integer, check_number, check_numbers, check_same_length
 from iokr.data.frames import EXACT, check_frame, frame_of
-from iokr.data.objects import as_array, equal_entries, error_context, is_numeric, keys
+from iokr.data.objects import as_array, as_objects, equal_entries, error_context, is_numeric, keys
 
 __all__ = [
     "check_compared",
@@ -49,6 +49,11 @@ def rbf_loss(y_true: Any, y_pred: Any, *, gamma: float = 1.0) -> float:
 def hamming(y_true: Any, y_pred: Any) -> float:
     """(1/nq) Σ_ij 1{y_ij ≠ ŷ_ij}: the fraction of labels that are wrong.
 
+    Parameters
+    ----------
+    y_true, y_pred : arrays of shape (n,) or (n, q), or n Python sets
+        For sets, q labels are in one of them.
+
     Examples
     --------
     >>> from iokr.metrics import hamming
@@ -65,10 +70,16 @@ def hamming(y_true: Any, y_pred: Any) -> float:
 def f1_samples(y_true: Any, y_pred: Any) -> float:
     """mean over rows of 2|y ∩ ŷ| / (|y| + |ŷ|); two empty sets count 1.
 
+    Parameters
+    ----------
+    y_true, y_pred : n Python sets, or arrays of 0 and 1 of shape (n, q)
+
     Examples
     --------
     >>> from iokr.metrics import f1_samples
     >>> f1_samples([[1, 0], [0, 0]], [[1, 1], [0, 0]]).__round__(4)
+    0.8333
+    >>> f1_samples([{"sea"}, set()], [{"sea", "sun"}, set()]).__round__(4)
     0.8333
     """
     Y, Z = _pair(y_true, y_pred)
@@ -170,9 +181,40 @@ def _entries(y: Any) -> np.ndarray:
     return np.asarray(y.toarray() if is_sparse(y) else as_array(y))
 
 
+def _indicators(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
+    """Python sets as rows of 0 and 1, a column for each element; other outputs as they are."""
+    sides = [_are_sets(y) for y in (y_true, y_pred)]
+    if not any(sides):
+        return y_true, y_pred
+    if not all(sides):
+        sets, others = ("y_true", "y_pred") if sides[0] else ("y_pred", "y_true")
+        raise ValueError(
+            f"`{sets}` holds sets but `{others}` does not; give both as sets, or both as rows of 0 and 1 "
+            "(`sklearn.preprocessing.MultiLabelBinarizer`)."
+        )
+    true, predicted = list(as_objects(y_true)), list(as_objects(y_pred))
+    columns = {label: j for j, label in enumerate(set().union(*true, *predicted))}
+    return _membership(true, columns), _membership(predicted, columns)
+
+
+def _membership(sets: list[set[Hashable]], columns: dict[Hashable, int]) -> np.ndarray:
+    """1 where a set has the element of a column; one column of zeros if all sets are empty."""
+    matrix = np.zeros((len(sets), max(len(columns), 1)))
+    for row, elements in zip(matrix, sets, strict=True):
+        row[[columns[label] for label in elements]] = 1
+    return matrix
+
+
+def _are_sets(y: Any) -> bool:
+    if is_numeric(y):
+        return False
+    return all(isinstance(entry, (set, frozenset)) for entry in as_objects(y))
+
+
 def _pair(y_true: Any, y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
     """Both as float matrices of the same shape."""
     check_compared(y_true, y_pred)
+    y_true, y_pred = _indicators(y_true, y_pred)
     Y = _rows(y_true, "y_true")
     Z = _rows(y_pred, "y_pred")
     if Y.shape != Z.shape:
