@@ -25,7 +25,7 @@ from iokr._array import (
     unwarned,
 )
 from iokr._validation.arguments import check_computed, check_number, check_same_length, check_weight
-from iokr.data.frames import Frame, frame_of
+from iokr.data.frames import Frame, check_aligned, frame_of
 from iokr.data.objects import Parts, concat, error_context, n_objects, take
 from iokr.embeddings.base import Embedding
 from iokr.estimators.inputs import adapt, check_isotropic, check_unlabeled, fit_points, fresh_solver, represent
@@ -242,6 +242,8 @@ def check_data(
     """
     if solves and X_unlabeled is None and is_array(X) and X.ndim == 2 and X.shape[0] >= _MANY_ROWS:
         _check_memory_of_shapes(estimator, X, y, kernel)
+    check_aligned(X, y)
+    check_aligned(X, sample_weight, "X", "sample_weight")
     single = single_precision(X, y)
     frame = frame_of(y)
     X = adapt(estimator, X, kernel, reset=True).X
