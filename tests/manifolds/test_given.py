@@ -7,19 +7,18 @@ from iokr import IOKR
 from iokr.kernels import RBF
 from iokr.manifolds import Given
 from reference import Ridge, assert_close
-from samples import GAMMA, regression
+from samples import GAMMA, each_intercept, regression
 
 
-def test_rows_are_labelled_then_unlabelled_points():
+@each_intercept
+def test_rows_are_labelled_then_unlabelled_points(intercept):
     s = regression(1, n=5, u=4)
     B = s.rng.normal(size=(9, 9))
     L = B @ B.T
-    model = IOKR(RBF(GAMMA), alpha=0.1, manifold=Given(0.3, L)).fit(s.X, s.Y, X_unlabeled=s.U)
-    assert_close(model.decision_function(s.X_new), Ridge(s.K, s.Y, 0.1, None, L, 0.3).values(s.K_new), 1e-10)
-    swapped = L[::-1, ::-1]
-    assert (
-        np.abs(Ridge(s.K, s.Y, 0.1, None, swapped, 0.3).values(s.K_new) - model.decision_function(s.X_new)).max() > 1e-3
-    )
+    model = IOKR(RBF(GAMMA), alpha=0.1, manifold=Given(0.3, L), intercept=intercept).fit(s.X, s.Y, X_unlabeled=s.U)
+    found, ridge = model.decision_function(s.X_new), Ridge(s.K, s.Y, 0.1, None, L, 0.3, intercept=intercept)
+    assert_close(found, ridge.values(s.K_new), 1e-10)
+    assert np.abs(ridge.at(L=L[::-1, ::-1]).values(s.K_new) - found).max() > 1e-3
 
 
 @pytest.mark.parametrize(
