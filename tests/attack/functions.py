@@ -98,6 +98,7 @@ VALID: dict[str, dict[str, Any]] = {
         "parameters": ["kernel__gamma", "alpha"],
         "by": "evidence",
         "limit": 0.2,
+        "prior": "auto",
     },
     "certify": {"model": IOKR(Nystroem(RBF(0.5), 4)).fit(X, Y), "rows": 5},
     "select_rank": {

@@ -46,11 +46,12 @@ def test_widths_by_the_evidence_are_no_worse_than_one(name):
     assert np.mean(all_of_them) <= np.mean(one)
 
 
-def test_too_few_rows_are_refused_and_leave_one_out_shows_why():
+def test_few_rows_get_a_prior_and_leave_one_out_shows_why():
     promised, found, one = [], [], []
     for X, y, X_new, y_new in draws("highway"):
+        assert tune(IOKR(ARD()), X, y, WIDTHS).tuning_["prior"] == "sparse"
         with pytest.raises(ValueError, match=f"{X.shape[1]} widths and weights from 27 rows"):
-            tune(IOKR(ARD()), X, y, WIDTHS)
+            tune(IOKR(ARD()), X, y, WIDTHS, prior=None)
         model = tune(IOKR(ARD()), X, y, WIDTHS, by="loo", limit=None)
         promised.append(model.tuning_["path"].min() / len(y))
         found.append(error(model, X_new, y_new))

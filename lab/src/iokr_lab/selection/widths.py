@@ -1,4 +1,4 @@
-"""One width per feature (ARD) or one for all, by the evidence or by leave-one-out: test errors."""
+"""One width per feature (ARD) or one for all, by the evidence or by leave-one-out; columns that play no role."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from iokr.estimators.regression.iokr import IOKR
 from iokr.kernels.vectors import ARD, RBF
 from iokr.model_selection.tuning import tune
 from iokr_lab.data.quantile import load_quantile
+from iokr_lab.selection.irrelevant import COUNTS, MOST, Irrelevant, at_least_boosting, evaluate, table
 from iokr_lab.splits import TrainTest, standardised_split
 from iokr_lab.study import Case, Plan, Results, Study
 from iokr_lab.tables import difference, paired
@@ -31,6 +32,7 @@ ONE_LOO = "one width, leave-one-out"
 ONE_EVIDENCE = "one width, evidence"
 ARD_LOO = "ARD, leave-one-out"
 ARD_EVIDENCE = "ARD, evidence"
+ARD_PRIOR = "ARD, evidence with the prior"
 PROCESS = "scikit-learn's Gaussian process, ARD"
 BOOSTING = "scikit-learn's gradient boosting"
 TRAINING = 0.7  # share of the rows
@@ -45,15 +47,24 @@ class Draw(Case):
     draw: int
 
 
-def load(plan: Plan) -> Sets:
+@dataclass(frozen=True)
+class Widths(Plan):
+    """The numbers of columns that play no role."""
+
+    counts: tuple[int, ...] = COUNTS
+
+
+def load(plan: Widths) -> Sets:
     """Inputs and response of every set."""
     found = {name: load_quantile(name) for name in SETS}
     return {name: (one.X, one.y) for name, one in found.items()}
 
 
-def cases(plan: Plan, data: Sets) -> list[Draw]:
-    """Every draw of every set."""
-    return [Draw(name, i) for name, i in itertools.product(data, range(plan.repeat))]
+def cases(plan: Widths, data: Sets) -> list[Draw | Irrelevant]:
+    """Every draw of every set, and at most ten draws of Friedman's function among irrelevant columns."""
+    draws = [Draw(name, i) for name, i in itertools.product(data, range(plan.repeat))]
+    few = range(min(plan.repeat, MOST))
+    return [*draws, *(Irrelevant(count, i) for count, i in itertools.product(plan.counts, few))]
 
 
 # ------------------------------------------------------------------------------------------------------------- methods
@@ -62,13 +73,13 @@ def cases(plan: Plan, data: Sets) -> list[Draw]:
 def one_by_leave_one_out(X: Matrix, y: Matrix) -> tuple[Any, dict[str, Any]]:
     """Nine widths around the median width, and alpha."""
     gamma = float(RBF().fit(X).gamma_)
-    return IOKRCV([RBF(gamma * scale) for scale in SCALES], intercept=False).fit(X, y), {}
+    return IOKRCV([RBF(gamma * scale) for scale in SCALES]).fit(X, y), {}
 
 
-def tuned(kernel: ARD | RBF, by: str, X: Matrix, y: Matrix) -> tuple[Any, dict[str, Any]]:
+def tuned(kernel: ARD | RBF, by: str, X: Matrix, y: Matrix, prior: str | None = None) -> tuple[Any, dict[str, Any]]:
     """Widths by gradients; with the leave-one-out error, the number of switched-off features and of evaluations."""
     names = ["kernel__gammas" if isinstance(kernel, ARD) else "kernel__gamma", "alpha"]
-    model = tune(IOKR(kernel, intercept=False), X, y, names, by=by, limit=None)
+    model = tune(IOKR(kernel), X, y, names, by=by, limit=None, prior=prior)
     left_out = float(np.mean((y - model.loo_decision_function()[:, 0]) ** 2))
     off = sum(model.tuning_["off"].get("kernel__gammas", []))
     return model, {"left out": left_out, "off": int(off), "evaluations": len(model.tuning_["path"])}
@@ -96,6 +107,7 @@ METHODS: dict[str, Callable[[Matrix, Matrix], tuple[Any, dict[str, Any]]]] = {
     ONE_EVIDENCE: partial(tuned, RBF(), "evidence"),
     ARD_LOO: partial(tuned, ARD(), "loo"),
     ARD_EVIDENCE: partial(tuned, ARD(), "evidence"),
+    ARD_PRIOR: partial(tuned, ARD(), "evidence", prior="sparse"),
     PROCESS: process,
     BOOSTING: boosting,
 }
@@ -106,10 +118,13 @@ def split(X: Matrix, y: Matrix, seed: tuple[int, ...]) -> TrainTest:
     return standardised_split(X, y, seed, TRAINING)
 
 
-def work(case: Draw, plan: Plan, data: Sets) -> dict[str, Any]:
+def work(case: Draw | Irrelevant, plan: Widths, data: Sets) -> dict[str, Any]:
     """The mean squared error on the test rows, in units of the variance of the response, for every method."""
+    if isinstance(case, Irrelevant):
+        return evaluate(case, plan.seed)
     part = split(*data[case.set], (plan.seed, SETS.index(case.set), case.draw))
-    found: dict[str, Any] = {"rows": len(part.Y), "widths": part.X.shape[1], "rejected": rejected(part.X, part.Y)}
+    default = tune(IOKR(ARD()), part.X, part.Y, ["kernel__gammas", "alpha"]).tuning_["prior"]
+    found: dict[str, Any] = {"rows": len(part.Y), "widths": part.X.shape[1], "prior": default == "sparse"}
     for name, method in METHODS.items():
         (model, more), seconds = timed(partial(method, part.X, part.Y))
         error = float(np.mean((model.predict(part.X_test) - part.Y_test) ** 2))
@@ -117,21 +132,10 @@ def work(case: Draw, plan: Plan, data: Sets) -> dict[str, Any]:
     return found
 
 
-def rejected(X: Matrix, y: Matrix) -> bool:
-    """Whether `tune` rejects this number of widths for this number of rows unless `limit=None`."""
-    try:
-        tune(IOKR(ARD()), X, y, ["kernel__gammas"])
-    except ValueError as error:
-        if "limit=None" not in str(error):
-            raise
-        return True
-    return False
-
-
 # ---------------------------------------------------------------------------------------------------------------- page
 
 
-def page(results: Results, plan: Plan, data: Sets) -> Report:
+def page(results: Results, plan: Widths, data: Sets) -> Report:
     """Test errors, leave-one-out errors, and ARD against one width draw by draw."""
 
     def errors(name: str, method: str) -> list[float]:
@@ -140,16 +144,17 @@ def page(results: Results, plan: Plan, data: Sets) -> Report:
     means = {name: {method: float(np.mean(errors(name, method))) for method in METHODS} for name in data}
     better = [name for name in data if means[name][ARD_EVIDENCE] <= means[name][ONE_LOO]]
     one_wins = [name for name in data if means[name][ONE_EVIDENCE] < means[name][ARD_EVIDENCE]]
-    rejected_sets = [name for name in data if any(results.numbers(Draw, "rejected", set=name))]
+    with_prior = [name for name in data if any(results.numbers(Draw, "prior", set=name))]
     summary = (
         f"ARD by the evidence has at most the test error of one width by leave-one-out on {_listed(better)}. One width "
-        f"by the evidence has a smaller test error than ARD on {_listed(one_wins)}. Rejected by default, as there are "
-        f"more widths than a fifth of the rows: {_listed(rejected_sets)}."
+        f"by the evidence has a smaller test error than ARD on {_listed(one_wins)}. The default takes the prior, as "
+        f"there are more widths than a fifth of the rows: {_listed(with_prior)}. "
+        f"{at_least_boosting(results, plan.counts)}"
     )
     rows = [
         ({"set": name, "against": other}, difference(errors(name, ARD_EVIDENCE), errors(name, other), **_TEST))
         for name in data
-        for other in (ONE_LOO, ONE_EVIDENCE, ARD_LOO)
+        for other in (ONE_LOO, ONE_EVIDENCE, ARD_LOO, ARD_PRIOR)
     ]
     return Report(
         "One width per feature or one for all",
@@ -158,13 +163,14 @@ def page(results: Results, plan: Plan, data: Sets) -> Report:
             Text("The setting", (_SETTING,)),
             _errors_table(results, data, errors),
             _leave_one_out_table(results, data),
+            table(results, plan.counts),
             paired("ARD by the evidence minus another choice: mean squared test error", rows, note=_SIGN),
             _seconds_table(results, data),
         ),
         (
             f"± is the standard deviation over {plan.repeat} draws of 70 % of the rows for training.",
-            "Inputs and response are standardised by the training rows, and the models have no intercept; predicting "
-            "the mean has an error of about 1. Categories are columns of zeros and ones.",
+            "Inputs and response are standardised by the training rows; predicting the mean has an error of about 1. "
+            "Categories are columns of zeros and ones.",
         ),
     )
 
@@ -172,7 +178,8 @@ def page(results: Results, plan: Plan, data: Sets) -> Report:
 _SETTING = (
     "The kernel is k(x, z) = exp(−Σ_l γ_l (x_l − z_l)²), with one γ for all features or one per feature (ARD). γ and "
     "alpha are chosen on the training rows: by leave-one-out on a grid, or by gradients of the leave-one-out error or "
-    "of the evidence, the density of the response under a Gaussian process. Baselines: scikit-learn's Gaussian "
+    "of the evidence, the density of the response under a Gaussian process. The prior is that of `tune`: columns may "
+    "play no role, or all have one γ. Baselines: scikit-learn's Gaussian "
     "process, which maximises the same evidence from another starting point, and its gradient boosting with default "
     "parameters."
 )
@@ -196,7 +203,7 @@ def _errors_table(results: Results, data: Sets, errors: Callable[[str, str], lis
 
 def _leave_one_out_table(results: Results, data: Sets) -> Table:
     rows = []
-    for name, method in itertools.product(data, (ARD_LOO, ARD_EVIDENCE)):
+    for name, method in itertools.product(data, (ARD_LOO, ARD_EVIDENCE, ARD_PRIOR)):
 
         def of(what: str, name: str = name, method: str = method) -> list[float]:
             return results.numbers(Draw, f"{method}.{what}", set=name)
@@ -227,10 +234,11 @@ def _seconds_table(results: Results, data: Sets) -> Table:
 
 
 STUDY = Study(
-    plans={"short": Plan(repeat=2), "default": Plan(repeat=40)},
+    plans={"short": Widths(repeat=2), "default": Widths(repeat=40)},
     load=load,
     cases=cases,
     work=work,
     page=page,
-    ignored=("The optimal value found", "lbfgs failed to converge"),  # warnings of the Gaussian process
+    # warnings of the Gaussian process, and of the search for one width
+    ignored=("The optimal value found", "lbfgs failed to converge", "The best (`alpha`|kernel)"),
 )
