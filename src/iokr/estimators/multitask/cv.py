@@ -52,7 +52,7 @@ class MultiTaskCV(TaskRegression):
     kernel, manifold :
         As in `MultiTask`, or lists of them, which are searched: `[Laplacian(0.01), Laplacian(0.1)]` are two
         weights of one manifold.
-    tasks, embedding, decoder, tol, max_iter :
+    tasks, embedding, decoder, tol, max_iter, intercept :
         As in `MultiTask`, with ``coupling="operator"`` and the square loss. Coupling through the outputs does not
         change the error on y, so there would be nothing to choose.
     task_weights : sequence of float
