@@ -67,7 +67,7 @@ def tune(
     prior : {"auto", "sparse"} or None, default="auto"
         "sparse" finds the columns that play a role, also with more columns than rows. Half of the prior is for one
         common width of all columns. The other half is for sets of k of the p columns, every k and every set of k
-        columns equally: f + (k/2) log n + log C(p, k) + log(p + 1) is minimised, by including columns one after the other
+        columns equally: f + (k/2) log n + log C(p, k) + log(p + 1) is minimised, by including columns one after another
         until three in a row have not helped. About 4p values of f for each column included, on at most 500 rows. A
         column that matters only together with others may be missed. "auto": "sparse" for more widths of columns than
         `limit` allows, otherwise None: every column has its width.
