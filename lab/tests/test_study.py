@@ -3,6 +3,7 @@
 Tests of `iokr_lab.experiment`.
 """
 
+import os
 import subprocess
 import sys
 import threading
@@ -129,6 +130,34 @@ def test_side_by_side_with_one_blas_thread_each():
     )
     run(study, study.plan(), n_jobs=2)
     assert seen == [{1}, {1}]
+
+
+def _numbered(plan):
+    return [Draw("a", i) for i in range(plan.repeat)]
+
+
+def _process(case, plan, data):
+    warnings.warn("This is known, and more.", UserWarning, stacklevel=1)
+    threads = {pool["num_threads"] for pool in threadpool_info()}
+    return {"process": os.getpid(), "threads": max(threads, default=1), "value": data + case.draw}
+
+
+def test_processes_compute_the_same_with_one_thread_each_and_resume(tmp_path):
+    study = Study(
+        plans={"default": Plan(repeat=4)},
+        load=lambda plan: 2.0,
+        cases=lambda plan, data: _numbered(plan),
+        work=_process,
+        page=lambda results, plan, data: Report("t", "s", (Table("rows", results.frame(Draw).to_dict("records")),)),
+        ignored=("This is known",),
+        processes=True,
+    )
+    run(study, study.plan(repeat=1), folder=tmp_path, n_jobs=2)
+    report = run(study, study.plan(), folder=tmp_path, n_jobs=2)
+    rows = report.tables[0].rows
+    assert [row["value"] for row in rows] == [2.0, 3.0, 4.0, 5.0]
+    assert all(row["process"] != os.getpid() and row["threads"] == 1 for row in rows)
+    assert report.notes == ("1 of 4 cells were found from an earlier run.",)
 
 
 def test_cases_with_one_name_are_refused():

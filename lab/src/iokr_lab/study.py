@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -193,6 +194,9 @@ class Study(Generic[ThePlan, Data]):
         `page(results, plan, data)`.
     ignored : tuple of str
         Regular expressions of warnings that the page explains; they are silenced.
+    processes : bool
+        Whether cases run in parallel processes and not in threads: for work in many short calls, which would wait for
+        the interpreter. `work`, cases, plan and data are pickled.
 
     Examples
     --------
@@ -219,6 +223,7 @@ class Study(Generic[ThePlan, Data]):
     work: Callable[[Any, ThePlan, Data], Mapping[str, Any]]
     page: Callable[[Results, ThePlan, Data], Report]
     ignored: tuple[str, ...] = ()
+    processes: bool = False
 
     def plan(self, name: str = "default", *, seed: int = 0, repeat: int | None = None) -> ThePlan:
         """The plan of that name with this seed, and with this number of repeats if it is given."""
@@ -234,12 +239,19 @@ class Study(Generic[ThePlan, Data]):
     @contextmanager
     def silenced(self) -> Iterator[None]:
         """Ignore the warnings that the page explains, in all threads."""
-        with warnings.catch_warnings():
-            for message in self.ignored:
-                warnings.filterwarnings("ignore", message=message)
+        with _silenced(self.ignored):
             yield
 
 
+@contextmanager
+def _silenced(messages: Iterable[str]) -> Iterator[None]:
+    with warnings.catch_warnings():
+        for message in messages:
+            warnings.filterwarnings("ignore", message=message)
+        yield
+
+
+Elsewhere = Callable[[list[Case]], Iterable[tuple[Case, Mapping[str, Any]]]]
 Remote = Callable[[list[Case], Mapping[str, str]], Iterable[tuple[Case, Mapping[str, Any]]]]
 
 
@@ -266,7 +278,7 @@ def run(
     progress : callable, optional
         Called with the number of finished cases, the number of cases, and the case that was finished last.
     n_jobs : int, optional
-        Number of threads; None is one per usable core.
+        Number of threads or processes; None is one per usable core.
     files : sequence of Path
         Data files that the study reads; the report has their hashes.
     remote : callable, optional
@@ -294,9 +306,12 @@ def run(
             with threadpool_limits(1, user_api="openmp"):  # OpenMP counts its threads per calling thread
                 return study.work(case, plan, data)
 
-        elsewhere = None if remote is None else lambda missing: remote(missing, hashes)
+        n_jobs = n_jobs or usable_cores()
+        elsewhere: Elsewhere | None = None if remote is None else lambda missing: remote(missing, hashes)
+        if elsewhere is None and study.processes and n_jobs > 1:
+            elsewhere = partial(_in_processes, study, plan, data, n_jobs)
         step = _counter(cells, cases, progress)
-        found = cells.fill(cases, work, step, n_jobs or usable_cores(), elsewhere)
+        found = cells.fill(cases, work, step, n_jobs, elsewhere)
         progress(len(cases), len(cases), "drawing the page")
         results = Results({case: cells[str(case)] for case in cases}, found)
         report = study.page(results, plan, data)
@@ -306,6 +321,24 @@ def run(
     report = replace(report, notes=notes, files={**report.files, **cells.files()})
     seconds = round(perf_counter() - start, 2)
     return report.with_info({**info, "seconds": seconds, "plan": asdict(plan), "cells": len(cases)})
+
+
+def _in_processes(
+    study: Study[ThePlan, Any], plan: ThePlan, data: Any, n_jobs: int, missing: list[Case]
+) -> Iterable[tuple[Case, Mapping[str, Any]]]:
+    """(case, metrics) in the order in which processes finish them."""
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(n_jobs=n_jobs, prefer="processes", return_as="generator_unordered", batch_size=1)
+    tasks = (delayed(_cell)(study.work, study.ignored, case, plan, data) for case in missing)
+    found: Iterable[tuple[Case, Mapping[str, Any]]] = parallel(tasks)
+    return found
+
+
+def _cell(work: Callable[..., Mapping[str, Any]], ignored: tuple[str, ...], case: Any, plan: Any, data: Any) -> Any:
+    """A case with its metrics, computed with one thread."""
+    with threadpool_limits(1), _silenced(ignored):
+        return case, work(case, plan, data)
 
 
 def _open_cells(result: ResultFolder | None, key: Mapping[str, Any]) -> Cells:
