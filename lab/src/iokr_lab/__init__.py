@@ -157,6 +157,13 @@ EXPERIMENTS = (
         data=("quantile",),
     ),
     Experiment(
+        name="defaults",
+        title="Estimators without arguments beside tuned conventional models, on numbers, labels and label sets",
+        paper="no published table: real tables of UCI, R packages, scikit-learn and statsmodels; Mulan's label sets",
+        module="selection.defaults",
+        data=("uci_20splits", "quantile", "usps", "multilabel"),
+    ),
+    Experiment(
         name="choices",
         title="What the searches over parameters choose on networks, compared with loops over single models",
         paper="the grids of B11, Sec. 6.2, and of HV10, Table 1",

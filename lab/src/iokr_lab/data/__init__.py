@@ -35,11 +35,13 @@ from iokr_lab.data.networks import (
 from iokr_lab.data.ocr import OCRLetters, load_ocr_letters
 from iokr_lab.data.qm9 import load_qm9
 from iokr_lab.data.quantile import QUANTILE_SETS, QuantileSet, load_quantile
+from iokr_lab.data.uci import UCI_SETS, UCISet, load_uci
 from iokr_lab.data.usps import USPS, load_usps
 
 __all__ = [
     "ONTOLOGIES",
     "QUANTILE_SETS",
+    "UCI_SETS",
     "USPS",
     "Curves",
     "Growth",
@@ -53,6 +55,7 @@ __all__ = [
     "OCRLetters",
     "QuantileSet",
     "Spectra",
+    "UCISet",
     "YeastGO",
     "YeastNetwork",
     "information_content",
@@ -72,6 +75,7 @@ __all__ = [
     "load_ocr_letters",
     "load_qm9",
     "load_quantile",
+    "load_uci",
     "load_usps",
     "load_weather",
     "load_yeast_go",
