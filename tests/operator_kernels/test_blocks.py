@@ -11,6 +11,7 @@ from iokr.manifolds import Given, Laplacian
 from iokr.operator_kernels import BlockKernel, Decomposable, Transformable
 from iokr.solvers import ADMM, Auto, Cholesky, ConjugateGradient, CoordinateDescent, Eigen, ManifoldEigen
 from reference import assert_close, delayed_blocks
+from samples import each_intercept
 
 D = 3
 ALPHA = 0.1
@@ -22,9 +23,9 @@ def flat(X, Z):
 
 
 class Dense:
-    """(λI + (diag(w m) + μ L ⊗ I) 𝐊) vec C = w m vec Y, solved as it stands."""
+    """(λI + (diag(w m) + μ L ⊗ I) 𝐊) vec C + w m b = w m vec Y, solved as it stands; b = 0 without an intercept."""
 
-    def __init__(self, semi=False, weighted=False, holes=False, n=7):
+    def __init__(self, semi=False, weighted=False, holes=False, intercept=False, n=7):
         rng = np.random.default_rng(3)
         self.X, self.X_new, self.Y = (rng.normal(size=size) for size in ((n, 2), (5, 2), (n, D)))
         self.more = rng.normal(size=(4, 2)) if semi else np.empty((0, 2))
@@ -37,8 +38,10 @@ class Dense:
             self.targets[0, 1] = self.targets[3, 0] = self.targets[3, 1] = np.nan
         self.points = np.vstack([self.X, self.more])
         self.K = flat(self.points, self.points)
+        self.intercept = intercept
 
-    def coefficients(self, left_out=None, alpha=ALPHA):
+    def solution(self, left_out=None, alpha=ALPHA):
+        """vec C, and b."""
         N, n = len(self.points), len(self.X)
         share = np.zeros((N, D))
         share[:n] = ~np.isnan(self.targets) * (1.0 if self.weight is None else self.weight[:, None])
@@ -49,17 +52,26 @@ class Dense:
             M = M + self.manifold.weight * np.kron(self.manifold.matrix, np.eye(D))
         y = np.zeros((N, D))
         y[:n] = np.nan_to_num(self.targets)
-        return np.linalg.solve(alpha * np.eye(N * D) + M @ self.K, (share * y).ravel())
+        system, rhs = alpha * np.eye(N * D) + M @ self.K, (share * y).ravel()
+        if not self.intercept:
+            return np.linalg.solve(system, rhs), np.zeros(D)
+        E = share.ravel()[:, None] * np.tile(np.eye(D), (N, 1))  # Σ_i w_i m_ij (h_ij + b_j − y_ij) = 0
+        system = np.block([[system, E], [E.T @ self.K, np.diag(share.sum(axis=0))]])
+        found = np.linalg.solve(system, np.concatenate([rhs, (share * y).sum(axis=0)]))
+        return found[: N * D], found[N * D :]
 
     def values(self, X, **how):
-        return (flat(X, self.points) @ self.coefficients(**how)).reshape(len(X), D)
+        C, b = self.solution(**how)
+        return (flat(X, self.points) @ C).reshape(len(X), D) + b
 
     def loo(self, alpha=ALPHA):
         return np.array([self.values(self.X[i : i + 1], left_out=i, alpha=alpha)[0] for i in range(len(self.X))])
 
     def fit(self, model):
         unlabeled = self.more if len(self.more) else None
-        return model.fit(self.X, self.targets, sample_weight=self.weight, X_unlabeled=unlabeled)
+        return model.set_params(intercept=self.intercept).fit(
+            self.X, self.targets, sample_weight=self.weight, X_unlabeled=unlabeled
+        )
 
 
 SETTINGS = [
@@ -70,10 +82,11 @@ SETTINGS = [
 ]
 
 
+@each_intercept
 @pytest.mark.parametrize(("semi", "weighted", "holes"), SETTINGS)
 @pytest.mark.parametrize("solver", [None, Eigen(), Cholesky(), ManifoldEigen(), ConjugateGradient(1e-13)], ids=repr)
-def test_ridge_is_the_dense_system(solver, semi, weighted, holes):
-    dense = Dense(semi, weighted, holes)
+def test_ridge_is_the_dense_system(solver, semi, weighted, holes, intercept):
+    dense = Dense(semi, weighted, holes, intercept)
     if isinstance(solver, ManifoldEigen) and not semi:
         pytest.skip("needs a penalty")
     model = dense.fit(IOKR(BlockKernel(delayed_blocks), alpha=ALPHA, manifold=dense.manifold, solver=solver))
@@ -83,9 +96,10 @@ def test_ridge_is_the_dense_system(solver, semi, weighted, holes):
         assert_close(model.loo_decision_function(), dense.loo(), 1e-9)
 
 
+@each_intercept
 @pytest.mark.parametrize(("semi", "weighted", "holes"), SETTINGS)
-def test_selection_by_leave_one_out(semi, weighted, holes):
-    dense = Dense(semi, weighted, holes)
+def test_selection_by_leave_one_out(semi, weighted, holes, intercept):
+    dense = Dense(semi, weighted, holes, intercept)
     alphas = [1e-2, 0.1, 3.0]
     model = dense.fit(IOKRCV(BlockKernel(delayed_blocks), alphas=alphas, manifold=dense.manifold))
     seen = ~np.isnan(dense.targets) * (np.ones(7) if dense.weight is None else dense.weight)[:, None]
@@ -98,18 +112,21 @@ def test_selection_by_leave_one_out(semi, weighted, holes):
 def test_the_transposed_order_would_be_wrong():
     """The blocks are not symmetric, so h(x) = Σ 𝒦(x, x_i) c_i differs from Σ 𝒦(x_i, x) c_i."""
     dense = Dense()
-    C = dense.coefficients()
+    C, _ = dense.solution()
     turned = (flat(dense.X, dense.X_new).T.reshape(5, D, 7, D).transpose(0, 3, 2, 1).reshape(5 * D, -1) @ C).reshape(
         5, D
     )
     assert np.abs(turned - dense.values(dense.X_new)).max() > 0.05
 
 
+@each_intercept
 @pytest.mark.parametrize("semi", [False, True], ids=["supervised", "semi-supervised"])
 @pytest.mark.parametrize("loss", [MaxMargin(), Huber(0.5), EpsilonSquare(0.2), EpsilonInsensitive(0.2)], ids=repr)
-def test_losses_reach_their_minimum(loss, semi):
+def test_losses_reach_their_minimum(loss, semi, intercept):
     """No direction lowers the objective, written down in vec(C) without any of the library's algebra."""
-    dense = Dense(semi)
+    if isinstance(loss, MaxMargin) and intercept:
+        pytest.skip("an intercept could follow the classes alone")
+    dense = Dense(semi, intercept=intercept)
     dense.targets /= np.linalg.norm(dense.targets, axis=1, keepdims=True)
     model = IOKR(BlockKernel(delayed_blocks), alpha=ALPHA, loss=loss, manifold=dense.manifold, solver=Auto(tol=1e-11))
     model = dense.fit(model)
@@ -117,16 +134,16 @@ def test_losses_reach_their_minimum(loss, semi):
     N = len(dense.points)
     penalty = np.zeros((N * D, N * D)) if not semi else 0.2 * np.kron(dense.manifold.matrix, np.eye(D))
 
-    def objective(c):
+    def objective(c, b):
         H = dense.K @ c
-        fit = np.sum(loss.value(H.reshape(N, D)[:7], dense.targets))
+        fit = np.sum(loss.value(H.reshape(N, D)[:7] + b, dense.targets))
         return fit + ALPHA / 2 * c @ H + H @ penalty @ H / 2
 
-    best = model.solution_.C.ravel()
+    best, b = model.solution_.C.ravel(), model.solution_.intercept if intercept else np.zeros(D)
     rng = np.random.default_rng(0)
     for size in (1e-1, 1e-3, 1e-4):
-        others = [objective(best + size * rng.normal(size=N * D)) for _ in range(200)]
-        assert min(others) >= objective(best) - 1e-9
+        moves = [(size * rng.normal(size=N * D), intercept * size * rng.normal(size=D)) for _ in range(200)]
+        assert min(objective(best + to, b + shift) for to, shift in moves) >= objective(best, b) - 1e-9
     values = model.decision_function(dense.X_new)
     by_admm = dense.fit(model.set_params(solver=ADMM(tol=1e-11)))
     assert_close(by_admm.decision_function(dense.X_new), values, 1e-4)
@@ -229,9 +246,11 @@ def test_objects_of_any_kind():
         return shared[:, :, None, None] * np.array([[2.0, 1.0], [1.0, 2.0]])
 
     Y = np.arange(8.0).reshape(4, 2)
-    model = IOKR(BlockKernel(blocks), alpha=0.1).fit(words, Y)
+    model = IOKR(BlockKernel(blocks), alpha=0.1, intercept=False).fit(words, Y)
     K = np.kron(blocks(words, words)[:, :, 0, 0] / 2, np.array([[2.0, 1.0], [1.0, 2.0]]))
     assert_close(model.predict(words).ravel(), K @ np.linalg.solve(K + 0.1 * np.eye(8), Y.ravel()), 1e-10)
+    with_mean = IOKR(BlockKernel(blocks), alpha=0.1).fit(words, Y + 100.0).predict(words)
+    assert_close(with_mean, IOKR(BlockKernel(blocks), alpha=0.1).fit(words, Y).predict(words) + 100.0, 1e-10)
 
 
 def test_torch_gives_the_same():

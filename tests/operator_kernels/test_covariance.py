@@ -73,15 +73,20 @@ def test_explicit_coordinates_give_the_same_at_sixty_points(kernel, output_kerne
     X, X_new, Y, candidates = data(60)
     K, V = kernel(X), coordinates(output_kernel(Y))
     A = V.T @ G_of(K, conditional, centered) @ V / 60
-    explicit = IOKR(Decomposable(kernel, (A + A.T) / 2), alpha=0.01).fit(X, V)
     ours = operator_kernel(kernel, conditional, centered)
+    structured = IOKR(ours, output_kernel=output_kernel, embedding=EigenEmbedding(), alpha=0.01)
+    for intercept in (True, False):
+        explicit = IOKR(Decomposable(kernel, (A + A.T) / 2), alpha=0.01, intercept=intercept).fit(X, V)
+        as_vectors = IOKR(ours, alpha=0.01, intercept=intercept).fit(X, V)
+        assert_close(as_vectors.decision_function(X_new), explicit.decision_function(X_new), 1e-9)
+        eigen = structured.set_params(intercept=intercept).fit(X, Y)
+        # inner products with ψ(y_i), as rounding of a zero eigenvalue of K_Y is a column of V of size √eps
+        assert_close(eigen.weights(X_new) @ output_kernel(Y), explicit.decision_function(X_new) @ V.T, 1e-9)
+        if intercept and centered:
+            assert_close(eigen.weights(X_new).sum(axis=1), np.ones(len(X_new)), 1e-9)
     implicit = IOKR(ours, output_kernel=output_kernel, alpha=0.01).fit(X, Y)
     assert_close(implicit.weights(X_new) @ V, explicit.decision_function(X_new), 1e-9)
-    as_vectors = IOKR(ours, alpha=0.01).fit(X, V)
-    assert_close(as_vectors.decision_function(X_new), explicit.decision_function(X_new), 1e-9)
-    eigen = IOKR(ours, output_kernel=output_kernel, embedding=EigenEmbedding(), alpha=0.01).fit(X, Y)
     assert_close(eigen.distances(X_new, candidates), implicit.distances(X_new, candidates), 1e-8)
-    assert_close(eigen.weights(X_new) @ V, explicit.decision_function(X_new), 1e-8)
 
 
 @pytest.mark.parametrize("alpha", [1e-9, 1e-3, 0.2, 50.0])
@@ -96,7 +101,7 @@ def test_leave_one_out_is_refitting_with_the_operator_held_fixed(kernel, output_
     refits = []
     for i in range(n):
         rest = np.delete(np.arange(n), i)
-        model = IOKR(Decomposable(kernel, A), alpha=alpha).fit(X[rest], V[rest])
+        model = IOKR(Decomposable(kernel, A), alpha=alpha, intercept=False).fit(X[rest], V[rest])
         refits.append(model.decision_function(X[i : i + 1])[0])
     ours = operator_kernel(kernel, conditional, centered)
     implicit = IOKR(ours, output_kernel=output_kernel, alpha=alpha).fit(X, Y)
@@ -126,11 +131,11 @@ def test_weighted_leave_one_out_is_refitting(conditional, centered):
     ours = operator_kernel(RBF(0.5), conditional, centered)
     V = coordinates(RBF(0.3)(Y))
     A = IOKR(ours, alpha=0.1).fit(X, V, sample_weight=weight).kernel_.A_
-    fixed = IOKR(Decomposable(RBF(0.5), A), alpha=0.1).fit(X, V, sample_weight=weight)
+    fixed = IOKR(Decomposable(RBF(0.5), A), alpha=0.1, intercept=False).fit(X, V, sample_weight=weight)
     implicit = IOKR(ours, output_kernel=RBF(0.3), alpha=0.1).fit(X, Y, sample_weight=weight)
     assert_close(implicit.loo_decision_function() @ V, fixed.loo_decision_function(), 1e-9)
     errors = [
-        IOKRCV(kernel, alphas=[1e-3, 0.1, 10.0], **outputs).fit(X, y, sample_weight=weight).loo_errors_
+        IOKRCV(kernel, alphas=[1e-3, 0.1, 10.0], intercept=False, **outputs).fit(X, y, sample_weight=weight).loo_errors_
         for kernel, y, outputs in ((ours, Y, {"output_kernel": RBF(0.3)}), (Decomposable(RBF(0.5), A), V, {}))
     ]
     assert_close(*errors, 1e-9)
@@ -146,14 +151,14 @@ def test_unlabelled_points(conditional, centered, solver):
     A = (A + A.T) / 2
     ours = operator_kernel(RBF(0.5), conditional, centered)
     implicit = IOKR(ours, output_kernel=RBF(0.3), alpha=0.1, manifold=Laplacian(0.4), solver=solver)
-    explicit = IOKR(Decomposable(RBF(0.5), A), alpha=0.1, manifold=Laplacian(0.4))
+    explicit = IOKR(Decomposable(RBF(0.5), A), alpha=0.1, manifold=Laplacian(0.4), intercept=False)
     implicit.fit(X, Y, X_unlabeled=more)
     explicit.fit(X, V, X_unlabeled=more)
     assert_close(implicit.weights(X_new) @ V, explicit.decision_function(X_new), 1e-9)
     assert_close(implicit.loo_decision_function() @ V, explicit.loo_decision_function(), 1e-9)
     grid = {"alphas": [1e-3, 1.0], "manifold_weights": [0.0, 0.4, 3.0], "manifold": Laplacian(1.0)}
     ours_cv = IOKRCV(ours, output_kernel=RBF(0.3), **grid).fit(X, Y, X_unlabeled=more)
-    theirs = IOKRCV(Decomposable(RBF(0.5), A), **grid).fit(X, V, X_unlabeled=more)
+    theirs = IOKRCV(Decomposable(RBF(0.5), A), intercept=False, **grid).fit(X, V, X_unlabeled=more)
     assert_close(ours_cv.loo_errors_, theirs.loo_errors_, 1e-9)
 
 
@@ -172,7 +177,8 @@ def test_other_losses_through_coordinates(loss, conditional, centered):
         alpha=0.01,
         solver=solver,
     ).fit(X, Y)
-    explicit = IOKR(Decomposable(RBF(0.5), (A + A.T) / 2), loss=loss, alpha=0.01, solver=solver).fit(X, V)
+    kernel = Decomposable(RBF(0.5), (A + A.T) / 2)
+    explicit = IOKR(kernel, loss=loss, alpha=0.01, solver=solver, intercept=False).fit(X, V)
     new = output_kernel(candidates, Y) @ np.linalg.pinv(V).T
     assert_close(implicit.scores(X_new, candidates), explicit.decision_function(X_new) @ new.T, 1e-4)
     assert_close(implicit.weights(X_new) @ V, explicit.decision_function(X_new), 1e-4)

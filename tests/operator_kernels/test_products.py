@@ -18,6 +18,7 @@ from iokr.operator_kernels import (
     diagonal_regularization,
 )
 from reference import assert_close, delayed_blocks
+from samples import each_intercept
 
 D = 3
 RNG = np.random.default_rng(0)
@@ -59,15 +60,25 @@ CASES = {
 }
 
 
+def values(matrix, across, alpha, intercept):
+    """h at new points from the bordered system in all coefficients."""
+    E, E_new = np.tile(np.eye(D), (7, 1)), np.tile(np.eye(D), (4, 1))
+    if not intercept:
+        return (across @ np.linalg.solve(matrix + alpha * np.eye(7 * D), Y.ravel())).reshape(4, D)
+    system = np.block([[matrix + alpha * np.eye(7 * D), E], [E.T, np.zeros((D, D))]])
+    found = np.linalg.solve(system, np.concatenate([Y.ravel(), np.zeros(D)]))
+    return (across @ found[:-D] + E_new @ found[-D:]).reshape(4, D)
+
+
+@each_intercept
 @pytest.mark.parametrize("name", CASES)
-def test_products_are_entry_by_entry(name):
+def test_products_are_entry_by_entry(name, intercept):
     kernel = CASES[name]
     assert isinstance(kernel, OperatorProduct)
     matrix = blocks(kernel, X, X).transpose(0, 2, 1, 3).reshape(7 * D, 7 * D)
     across = blocks(kernel, NEW, X).transpose(0, 2, 1, 3).reshape(4 * D, 7 * D)
-    C = np.linalg.solve(matrix + 0.3 * np.eye(7 * D), Y.ravel())
-    model = IOKR(kernel, alpha=0.3).fit(X, Y)
-    assert_close(model.predict(NEW), (across @ C).reshape(4, D), 1e-9)
+    model = IOKR(kernel, alpha=0.3, intercept=intercept).fit(X, Y)
+    assert_close(model.predict(NEW), values(matrix, across, 0.3, intercept), 1e-9)
     assert np.linalg.eigvalsh(matrix).min() > -1e-10
 
 
@@ -86,7 +97,8 @@ def test_separable_ones_stay_separable():
     )
 
 
-def test_diagonal_regularization_with_any_kernel():
+@each_intercept
+def test_diagonal_regularization_with_any_kernel(intercept):
     Z, W = RNG.normal(size=(7, D)), RNG.normal(size=(4, D))
     for mix in (0.3, 1.0):
         kernel = diagonal_regularization(mix, RBF(0.2))
@@ -97,8 +109,8 @@ def test_diagonal_regularization_with_any_kernel():
 
         matrix = full(Z, Z).transpose(0, 2, 1, 3).reshape(7 * D, 7 * D)
         across = full(W, Z).transpose(0, 2, 1, 3).reshape(4 * D, 7 * D)
-        C = np.linalg.solve(matrix + 0.3 * np.eye(7 * D), Y.ravel())
-        assert_close(IOKR(kernel, alpha=0.3).fit(Z, Y).predict(W), (across @ C).reshape(4, D), 1e-9)
+        model = IOKR(kernel, alpha=0.3, intercept=intercept).fit(Z, Y)
+        assert_close(model.predict(W), values(matrix, across, 0.3, intercept), 1e-9)
     same = diagonal_regularization(0.3, Linear()), diagonal_regularization(0.3)
     assert_close(*(IOKR(kernel, alpha=0.3).fit(Z, Y).predict(W) for kernel in same), 1e-9)
 

@@ -153,7 +153,10 @@ class KernelRegression(StructuredEstimator):
         return self._cast(left_out_values(self, groups))
 
     def weights(self, X: Any) -> Array:
-        """β (m, n) with h(x) = Σ_i β_i(x) ψ(y_i); with an intercept they sum to one."""
+        """β (m, n) with h(x) = Σ_i β_i(x) ψ(y_i).
+
+        With an intercept they sum to one, unless A is a covariance about zero.
+        """
         problem = fitted_problem(self)
         self._require_rows("A weight for each training output")
         self._require_all_directions("A weight for each training output")
@@ -174,7 +177,8 @@ class KernelRegression(StructuredEstimator):
         if not self.loss_.quadratic or spans:  # h lies in the span of the ψ(y_i): the least-norm weights of it
             H, Psi = self._values(X), problem.Psi
             xp = array_namespace(Psi)
-            if self.inputs_.constants is not None:  # of those that sum to one
+            means = not spans or getattr(self.kernel_, "centered", False)  # whether A Cᵀk has weights that sum to zero
+            if self.inputs_.constants is not None and means:  # least among those that sum to one
                 H, Psi = (xp.concat([values, xp.ones_like(values[:, :1])], axis=1) for values in (H, Psi))
             return self._cast(matmul(H, xp.linalg.pinv(Psi)))
         # β(x) = k_xᵀ(K + αI)⁻¹: h with Ψ = I
