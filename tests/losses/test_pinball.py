@@ -58,8 +58,15 @@ def test_a_weight_of_two_is_the_row_twice():
 
 def test_limits():
     half = objective(Expectile(0.5), 0.1)[1]
-    exact = IOKR(Decomposable(RBF(1.0), A), alpha=0.2).fit(X, Y).predict(X)  # a quarter of r² and α/2 are half of both
-    np.testing.assert_allclose(half, exact, atol=1e-4)
+    exact = IOKR(Decomposable(RBF(1.0), A), alpha=0.2, intercept=False)  # a quarter of r² and α/2 are half of both
+    np.testing.assert_allclose(half, exact.fit(X, Y).predict(X), atol=1e-4)
+    both = [
+        IOKR(Decomposable(RBF(1.0), A), loss=loss, alpha=alpha, solver=solver).fit(X, Y).predict(X)
+        for loss, alpha, solver in ((Expectile(0.5), 0.1, ADMM(1e-10)), (Square(), 0.2, None))
+    ]
+    np.testing.assert_allclose(*both, atol=1e-4)
+    median = IOKR(RBF(1.0), loss=Pinball(0.5), alpha=1e6, solver=ADMM(1e-10)).fit(X[:19], Y[:19])
+    np.testing.assert_allclose(median.predict(X), np.tile(np.median(Y[:19], axis=0), (20, 1)), atol=1e-4)
     np.testing.assert_allclose(objective(Pinball(0.5), 1e6)[1], 0.0, atol=1e-4)
     for plain, wrapped in (
         (Huber(0.4), Insensitive(Huber(0.4), 0.0)),

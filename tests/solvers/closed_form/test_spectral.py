@@ -16,8 +16,10 @@ X, Y, X_new = rng.normal(size=(25, 3)), rng.normal(size=(25, 2)), rng.normal(siz
 WEIGHT = np.concatenate([np.zeros(2), rng.uniform(0.5, 2.0, size=23)])
 A = np.array([[1.0, 0.4], [0.4, 0.5]])
 MODELS = {
-    "identity": IOKR(RBF(0.3)),
-    "full": IOKR(Decomposable(RBF(0.3), A)),
+    "identity": IOKR(RBF(0.3), intercept=False),
+    "full": IOKR(Decomposable(RBF(0.3), A), intercept=False),
+    "identity, intercept": IOKR(RBF(0.3)),
+    "full, intercept": IOKR(Decomposable(RBF(0.3), A)),
     "covariance": IOKR(Covariance(RBF(0.3)), output_kernel=RBF(0.4)),
     "conditional": IOKR(ConditionalCovariance(RBF(0.3)), output_kernel=RBF(0.4)),
 }

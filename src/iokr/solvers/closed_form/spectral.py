@@ -73,10 +73,12 @@ class SpectralPath(PointsPath):
     def values(self, K_new: Array, Psi: Array, alpha: float) -> Array:
         """h at m new inputs, (K* F V) [T√wΨE / (λ + ωγᵀ)] Eᵀ A: without C, a further α costs m rows instead of N.
 
-        `K_new` holds k(x, x_j) against all N points.
+        `K_new` holds k(x, x_j) against all N points. The intercept takes C.
         """
         left = matmul(K_new, self.points.to_points(self.V))
-        return self.operator.act(self.operator.unrotate(matmul(left, self.project(Psi) / self.shrink(alpha))))
+        H = self.operator.act(self.operator.unrotate(matmul(left, self.project(Psi) / self.shrink(alpha))))
+        B = None if self.constants is None else self.unpenalised(Psi, self.coefficients(Psi, alpha))
+        return H if B is None else H + B[0, :][None, :]
 
     def loo_residuals(self, Psi: Array, alpha: float, groups: np.ndarray | None = None) -> Array:
         """diag(1/√w)(R/Q)Eᵀ with R = 𝓑√wΨE + Tᵀ(D∘T_Ψ), Q = diag 𝓑 + (T∘T)ᵀD, D = λ/(λ + ωγᵀ). May be overridden."""
