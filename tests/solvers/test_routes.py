@@ -47,6 +47,20 @@ def test_the_routes_run_in_what_is_free(little):
     assert np.abs(low.predict(X[:100]) - exact.predict(X[:100])).max() < 0.1
 
 
+def test_the_routes_are_in_the_order_of_the_pages(little):
+    """Some rows exactly, all rows approximately, all rows exactly; docs/guide/scale.rst has what each is worth."""
+    words = refused(IOKR(RBF(0.1), alpha=0.1), X, Y)
+    order = ["an exact fit of 500 rows", "approximate, `Nystroem(", "`solver=ConjugateGradient(", "more memory"]
+    places = [words.index(route) for route in order]
+    assert places == sorted(places)
+
+
+def test_the_rows_that_are_named_have_room_for_a_search(little):
+    words = refused(IOKRCV(RBF(0.1)), X, Y)
+    (rows,) = re.findall(r"an exact fit of (\d+) rows", words)
+    IOKRCV(RBF(0.1), alphas=(1e-9, 1e-6, 1.0)).fit(X[: int(rows)], Y[: int(rows)])
+
+
 def bytes_in(words):
     number, unit = re.match(r"([\d.]+) (kB|MB|GB)", words).groups()
     return float(number) * {"kB": 1e3, "MB": 1e6, "GB": 1e9}[unit]
