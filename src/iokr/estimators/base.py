@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from iokr._array import Array, array_namespace, asarray_like, is_sparse, to_numpy
 from iokr._component import Limits, check_nested, short_repr
-from iokr._state import Stateful, arguments, made_from
+from iokr._state import Stateful, made_from
 from iokr._system.memory import check_matrix
 from iokr._validation.arguments import check_component, check_integer, check_same_length, check_weight
 from iokr.data.candidates import CandidateSets, flatten_sets, shared_sequence
@@ -71,8 +71,9 @@ class KernelModel(Stateful, BaseEstimator):  # type: ignore[misc]  # scikit-lear
     def from_state(cls, state: Mapping[str, Any]) -> Self:
         """The model that has this state; one of a file without `intercept` has none, or that of `centered` outputs."""
         given = dict(state)
-        centred = bool(given.pop("centered", False)) if "centered" not in arguments(cls) else False
-        if "intercept" in arguments(cls):
+        accepted = set(cls._get_param_names())
+        centred = bool(given.pop("centered", False)) if "centered" not in accepted else False
+        if "intercept" in accepted:
             given.setdefault("intercept", centred)
         made: Self = made_from(cls, given)
         return made

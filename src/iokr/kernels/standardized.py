@@ -85,7 +85,8 @@ class Standardized(WrappedKernel):
 
     def gram(self, R: Any, S: Any = None) -> ScalarGram:
         """That of the base."""
-        return self.base_.gram(R, S)
+        gram: ScalarGram = self.base_.gram(R, S)
+        return gram
 
     def thin_features(self, R: Any) -> Array | None:
         """Those of the base."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
@@ -305,7 +305,7 @@ def typical_rows(X: Any) -> np.ndarray:
     return rows
 
 
-def _inverse_median(rows: np.ndarray, metric: str, distance: str) -> float:
+def _inverse_median(rows: np.ndarray, metric: Literal["sqeuclidean", "cityblock"], distance: str) -> float:
     if len(rows) < 2:
         return 1.0
     from scipy.spatial.distance import pdist

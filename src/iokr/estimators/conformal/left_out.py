@@ -112,7 +112,8 @@ class LeftOut:
         self.E = None if operator.E is None else to_numpy(operator.E)
         if model.embedding_.has_residual:  # one more coordinate, in which h is 0
             groups = [*groups, (0.0, np.array([self.q]))]
-            self.E = block_diag(np.eye(self.q) if self.E is None else self.E, 1.0)
+            E = np.eye(self.q) if self.E is None else np.asarray(self.E, dtype=float)
+            self.E = block_diag(E, np.ones((1, 1)))
             self.q += 1
         check_memory(
             8.0 * self.n**2 * (2 + len(groups)),

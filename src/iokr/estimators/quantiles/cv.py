@@ -36,6 +36,7 @@ from iokr.estimators.search.result import ALPHAS, Axis, SearchResult, check_valu
 from iokr.kernels.base import Kernel
 from iokr.losses.pinball import check_levels
 from iokr.metrics.intervals import pinball
+from iokr.problem import Solution
 from iokr.solvers.base import Solver
 from iokr.solvers.iterative.admm import ADMM
 
@@ -190,7 +191,7 @@ class QuantileCurvesCV(QuantileRegression):
                 K = points.cross(points.kernel.represent(test.X))
                 for (j, k), at_levels in levels.items():
                     errors = np.empty(len(alphas))
-                    solution = None
+                    solution: Solution | None = None
                     for a in descending:  # each solution is the start of the next
                         start = solution
                         solution = solve_levels(

@@ -24,6 +24,7 @@ from iokr._array import (
     to_numpy,
     unwarned,
 )
+from iokr._system.callers import user_level
 from iokr._validation.arguments import check_computed, check_number, check_same_length, check_weight
 from iokr.data.frames import Frame, check_aligned, frame_of
 from iokr.data.objects import Parts, concat, error_context, n_objects, take
@@ -353,7 +354,7 @@ def warn_centred(problem: Problem, embedding: Embedding) -> None:
     if problem.constants is not None or problem.mask is not None or problem.gram.operator is None:
         return
     if embedding.is_identity:
-        centred = _sums_to_zero(embedding.gram, weight)  # type: ignore[attr-defined]
+        centred = _sums_to_zero(embedding.gram, weight)
     else:
         w = asarray_like(weight[:, None], problem.like)
         means, squares = matmul(w.T, problem.Psi), matmul(w.T, problem.Psi**2)
@@ -364,7 +365,7 @@ def warn_centred(problem: Problem, embedding: Embedding) -> None:
             "Inputs and outputs are both centred, so each row follows from the others and leave-one-out errors are too "
             "small, the smallest for the smallest `alpha`; set `intercept=True`, and do not centre beforehand.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=user_level(),
         )
 
 

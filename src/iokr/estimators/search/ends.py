@@ -44,7 +44,7 @@ def warn_at_end_of_widths(found: SearchResult) -> None:
     numbers = [
         i for i, kernel in enumerate(kernels) if _has_width(kernel) and type(_base(kernel)) is type(_base(chosen))
     ]
-    gammas = [float(_base(kernels[i]).gamma) for i in numbers]  # type: ignore[attr-defined]
+    gammas = [float(_base(kernels[i]).gamma) for i in numbers]
     end = _clear_end(errors[numbers], gammas)
     limit = isinstance(_base(chosen), Laplacian) and end == min(gammas, default=None)  # wider ones only need less alpha
     if end is not None and not limit:

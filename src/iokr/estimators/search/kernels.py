@@ -8,14 +8,14 @@ import numpy as np
 
 from iokr._array import is_array, is_sparse
 from iokr._validation.arguments import check_choice
-from iokr.kernels.base import Kernel
+from iokr.kernels.base import Kernel, Scaled
 from iokr.kernels.standardized import Standardized
 from iokr.kernels.vectors import RBF, Laplacian, Linear, median_gamma, median_gamma_l1, typical_rows
 from iokr.operator_kernels.base import OperatorKernel
 
 __all__ = ["KERNEL_ROWS", "default_kernel", "kernel_list", "standardizes", "with_standardized"]
 
-KERNEL_ROWS = 1500  # a kernel is chosen on at most so many rows
+KERNEL_ROWS = 1500  # the most rows on which a kernel is chosen
 _RBF = tuple(4.0**k for k in range(-3, 4))  # γ in units of 1 / median of the squared distances: widths 8 to 1/8
 _LAPLACIAN = tuple(4.0**k for k in range(-3, 2))  # γ in units of 1 / median of the ℓ₁ distances: widths 64 to 1/4
 
@@ -51,7 +51,7 @@ def kernel_list(X: Any, standardize: Any = "auto") -> list[Kernel]:
     kernels: list[Kernel] = [RBF(_rounded(gamma * factor)) for factor in _RBF]
     kernels += [Laplacian(_rounded(gamma_l1 * factor)) for factor in _LAPLACIAN]
     size = float(np.mean(np.sum(rows**2, axis=1)))
-    kernels.append(_rounded(1.0 / size) * Linear() if size > 0 else Linear())
+    kernels.append(Scaled(Linear(), _rounded(1.0 / size)) if size > 0 else Linear())
     return [Standardized(kernel) for kernel in kernels] if moved else kernels
 
 
