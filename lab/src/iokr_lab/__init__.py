@@ -158,7 +158,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="defaults",
-        title="Estimators without arguments beside tuned conventional models, on numbers, labels and label sets",
+        title="Estimators without arguments compared with tuned conventional models, on numbers, labels and label sets",
         paper="no published table: real tables of UCI, R packages, scikit-learn and statsmodels; Mulan's label sets",
         module="selection.defaults",
         data=("uci_20splits", "quantile", "usps", "multilabel"),

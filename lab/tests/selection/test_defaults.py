@@ -1,4 +1,4 @@
-"""Estimators without arguments beside tuned models: tables, folds, inner folds, verdicts and the page.
+"""Estimators without arguments and tuned models: tables, folds, inner folds, verdicts and the page.
 
 Tests of `iokr_lab.selection.conventional` and `iokr_lab.selection.default_tables`.
 """

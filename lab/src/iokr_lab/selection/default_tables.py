@@ -89,7 +89,7 @@ def _star98() -> Sample:
 
 
 def _anes96() -> Sample:
-    """Whom a person votes for, without the logarithm of another column."""
+    """The vote of a person, without the logarithm of another column."""
     frame = _statsmodels("anes96")
     return Sample(frame.drop(columns=["vote", "logpopul"]).to_numpy(float), frame["vote"].to_numpy(int))
 

@@ -1,4 +1,4 @@
-"""Estimators without arguments beside tuned conventional models: numbers, labels and label sets of real tables.
+"""Estimators without arguments compared with tuned conventional models: numbers, labels and label sets.
 
 The tables are in `default_tables.py`, the conventional models and their grids in `conventional.py`.
 """
@@ -205,7 +205,7 @@ def _chosen(model: Any) -> str:
 
 @dataclass(frozen=True)
 class Level:
-    """Our default beside the tuned model with the best mean on a table.
+    """Our default and the tuned model with the best mean on a table.
 
     Parameters
     ----------
@@ -319,7 +319,7 @@ def page(results: Results, plan: DefaultsPlan, data: Data) -> Report:
             items.append(_scores_table(results, data, kind, names[kind], title, "seconds", digits=2, folded=True))
     items += [_kernels_table(results, names), _grid_table()]
     return Report(
-        "Estimators without arguments beside tuned conventional models",
+        "Estimators without arguments and tuned conventional models",
         " ".join(lines),
         tuple(items),
         (*_NOTES, *data.absent),
@@ -378,8 +378,8 @@ def _part(
     results: Results, data: Data, kind: str, names: Sequence[str], title: str, levels: Sequence[Level]
 ) -> list[Text | Table]:
     """The scores and the verdicts of some tables."""
-    beside = Table(f"{title}: ours beside the best tuned model", [level.row() for level in levels], ours=("ours",))
-    return [_scores_table(results, data, kind, names, title), beside]
+    compared = Table(f"{title}: ours and the best tuned model", [level.row() for level in levels], ours=("ours",))
+    return [_scores_table(results, data, kind, names, title), compared]
 
 
 def _scores_table(
