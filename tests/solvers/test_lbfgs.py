@@ -19,6 +19,7 @@ from iokr.manifolds import Laplacian
 from iokr.operator_kernels import Decomposable
 from iokr.solvers import ADMM, IRLS, LBFGS
 from libraries import library_of
+from samples import each_intercept
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 2))
@@ -41,21 +42,24 @@ class LogCosh(Loss):
         return array_namespace(H).tanh(H - Psi)
 
 
-def at_optimum(K, alpha):
-    """The first column by SciPy, slow and obvious."""
+def at_optimum(K, alpha, intercept):
+    """Values of the first column by SciPy, slow and obvious."""
 
-    def J(c):
-        r = K @ c - Y[:, 0]
-        return np.log(np.cosh(r)).sum() + alpha / 2 * c @ K @ c, K @ (np.tanh(r) + alpha * c)
+    def J(parameters):
+        c, b = parameters[:40], intercept * parameters[40]
+        r = K @ c + b - Y[:, 0]
+        gradient = np.append(K @ (np.tanh(r) + alpha * c), intercept * np.tanh(r).sum())
+        return np.log(np.cosh(r)).sum() + alpha / 2 * c @ K @ c, gradient
 
-    return minimize(J, np.zeros(40), jac=True, method="BFGS", options={"gtol": 1e-10, "maxiter": 5000})
+    found = minimize(J, np.zeros(41), jac=True, method="BFGS", options={"gtol": 1e-10, "maxiter": 5000}).x
+    return K @ found[:40] + intercept * found[40]
 
 
+@each_intercept
 @pytest.mark.parametrize("alpha", [0.01, 1.0])
-def test_is_what_scipy_finds(alpha):
-    model = IOKR(RBF(0.5), loss=LogCosh(), alpha=alpha, solver=LBFGS(tol=1e-14)).fit(X, Y)
-    K = RBF(0.5)(X)
-    assert_allclose(model.predict(X)[:, 0], K @ at_optimum(K, alpha).x, atol=2e-5)
+def test_is_what_scipy_finds(alpha, intercept):
+    model = IOKR(RBF(0.5), loss=LogCosh(), alpha=alpha, solver=LBFGS(tol=1e-14), intercept=intercept).fit(X, Y)
+    assert_allclose(model.predict(X)[:, 0], at_optimum(RBF(0.5)(X), alpha, intercept), atol=2e-5)
 
 
 def test_auto_takes_it_and_says_why():
@@ -66,13 +70,20 @@ def test_auto_takes_it_and_says_why():
     assert IOKRCV(RBF(0.5), loss=LogCosh(), alphas=(0.01, 0.1, 1.0), cv=3).fit(X, Y).alpha_ in (0.01, 0.1, 1.0)
 
 
+@each_intercept
 @pytest.mark.parametrize("tol", [1e-1, 1e-3, 1e-6])
-def test_the_certificate_holds(tol):
-    """J − min J ≤ gap · J(0)."""
-    model = IOKR(RBF(0.5), loss=LogCosh(), alpha=0.1, solver=LBFGS(tol)).fit(X, Y)
-    best = IOKR(RBF(0.5), loss=LogCosh(), alpha=0.1, solver=LBFGS(1e-15)).fit(X, Y)
+def test_the_certificate_holds(tol, intercept):
+    """J − min J ≤ gap · J(0), with an intercept that of the best constant."""
+    model = IOKR(RBF(0.5), loss=LogCosh(), alpha=0.1, solver=LBFGS(tol), intercept=intercept).fit(X, Y)
+    best = IOKR(RBF(0.5), loss=LogCosh(), alpha=0.1, solver=LBFGS(1e-15), intercept=intercept).fit(X, Y)
     problem = fitted_problem(model)
-    J, least, J_0 = (problem.objective(C) for C in (model.solution_.C, best.solution_.C, 0 * best.solution_.C))
+    J, least = (
+        problem.objective(found.C, found.intercept[None, :] if intercept else None)
+        for found in (model.solution_, best.solution_)
+    )
+    zero = 0 * model.solution_.C
+    b = minimize(lambda b: problem.objective(zero, b[None, :]), Y.mean(axis=0)).x if intercept else np.zeros(2)
+    J_0 = problem.objective(zero, b[None, :])
     assert -1e-12 * J_0 <= J - least <= model.solution_.gap * J_0 <= tol * J_0
 
 

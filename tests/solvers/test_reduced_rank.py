@@ -10,6 +10,7 @@ from iokr.losses import Huber
 from iokr.manifolds import Laplacian
 from iokr.operator_kernels import Decomposable
 from iokr.solvers import ADMM, ReducedRank
+from samples import each_intercept
 
 RNG = np.random.default_rng(0)
 X, NEW = RNG.normal(size=(14, 2)), RNG.normal(size=(5, 2))
@@ -46,24 +47,33 @@ def test_full_rank_is_the_model_itself(kernel):
     )
 
 
+@each_intercept
 @pytest.mark.parametrize("kernel", [RBF(0.5), Decomposable(RBF(0.5), A)], ids=["scalar", "operator"])
 @pytest.mark.parametrize("weight", [None, RNG.uniform(0.5, 2.0, size=14)], ids=["plain", "weighted"])
-def test_values_are_projected_and_leave_one_out_holds_the_projection(kernel, weight):
-    reduced = model(ReducedRank(2, 0.3), kernel).fit(X, Y, sample_weight=weight)
+def test_values_are_projected_and_leave_one_out_holds_the_projection(kernel, weight, intercept):
+    """With an intercept deviations from the mean output are projected."""
+
+    def mean(rows):
+        return intercept * np.average(Y[rows], axis=0, weights=None if weight is None else weight[rows])
+
+    everything = np.arange(14)
+    reduced = model(ReducedRank(2, 0.3), kernel, intercept=intercept).fit(X, Y, sample_weight=weight)
     V = reduced.solver_.directions_
     P = V @ V.T
-    F = model(None, kernel, alpha=0.3).fit(X, Y, sample_weight=weight).decision_function(X)
-    F = F if weight is None else np.sqrt(weight)[:, None] * F
+    F = model(None, kernel, alpha=0.3, intercept=intercept).fit(X, Y, sample_weight=weight).decision_function(X)
+    F = (F - mean(everything)) * (1.0 if weight is None else np.sqrt(weight)[:, None])
     _, _, top = np.linalg.svd(F)
     np.testing.assert_allclose(P, top[:2].T @ top[:2], **CLOSE)
-    plain = model(None, kernel).fit(X, Y, sample_weight=weight)
-    np.testing.assert_allclose(reduced.predict(NEW), plain.predict(NEW) @ P, **CLOSE)
+    plain = model(None, kernel, intercept=intercept).fit(X, Y, sample_weight=weight).predict(NEW)
+    projected = mean(everything) + (plain - mean(everything)) @ P
+    np.testing.assert_allclose(reduced.predict(NEW), projected, **CLOSE)
     left_out = reduced.loo_decision_function()
     for i in range(14):
-        rest = np.arange(14) != i
+        rest = np.delete(everything, i)
         w = None if weight is None else weight[rest]
-        refit = model(None, kernel).fit(X[rest], Y[rest], sample_weight=w)
-        np.testing.assert_allclose(left_out[i], refit.predict(X[i : i + 1])[0] @ P, **CLOSE)
+        refit = model(None, kernel, intercept=intercept).fit(X[rest], Y[rest], sample_weight=w)
+        projected = mean(rest) + (refit.predict(X[i : i + 1])[0] - mean(rest)) @ P
+        np.testing.assert_allclose(left_out[i], projected, **CLOSE)
 
 
 def test_the_rank_is_that_of_the_least_leave_one_out_error():
@@ -91,13 +101,17 @@ def test_selection_of_rank_and_both_alphas():
     assert (found.alpha_, found.solver_.rank_) == (best[0], best[2])
 
 
-def test_other_losses_and_unlabelled_points():
-    robust = model(ReducedRank(1, solver=ADMM(1e-10)), loss=Huber(0.5)).fit(X, Y)
+@each_intercept
+def test_other_losses_and_unlabelled_points(intercept):
+    """With an intercept deviations from the mean of the fitted values are projected."""
+    robust = model(ReducedRank(1, solver=ADMM(1e-10)), loss=Huber(0.5), intercept=intercept).fit(X, Y)
     P = robust.solver_.directions_ @ robust.solver_.directions_.T
-    plain = model(ADMM(1e-10), loss=Huber(0.5)).fit(X, Y).predict(NEW)
-    np.testing.assert_allclose(robust.predict(NEW), plain @ P, atol=1e-6)
-    semi = model(ReducedRank(2), manifold=Laplacian(0.1)).fit(X, Y, X_unlabeled=NEW)
-    assert np.linalg.matrix_rank(semi.predict(NEW)) == 2
+    plain = model(ADMM(1e-10), loss=Huber(0.5), intercept=intercept).fit(X, Y)
+    mean = intercept * plain.predict(X).mean(axis=0)
+    np.testing.assert_allclose(robust.predict(NEW), mean + (plain.predict(NEW) - mean) @ P, atol=1e-6)
+    semi = model(ReducedRank(2), manifold=Laplacian(0.1), intercept=intercept).fit(X, Y, X_unlabeled=NEW)
+    H = semi.predict(NEW)
+    assert np.linalg.matrix_rank(H - intercept * H.mean(axis=0), tol=1e-10) == 2
 
 
 def test_refusals():
