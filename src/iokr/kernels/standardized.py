@@ -31,8 +31,10 @@ class Standardized(WrappedKernel):
 
     Attributes
     ----------
+    origin_ : array of shape (p,)
+        A row, from which columns are counted: those far from zero keep their digits.
     mean_, scale_ : array of shape (p,)
-        m, and the diagonal of S⁻¹, 0 for a constant column.
+        m, counted from there, and the diagonal of S⁻¹, 0 for a constant column.
     base_ : Kernel
         Fitted to the standardised vectors.
 
@@ -51,8 +53,10 @@ class Standardized(WrappedKernel):
         X = check_dense(X)
         rows = np.unique(to_numpy(X), axis=0)
         with unwarned():
-            self.mean_ = check_computed(rows.mean(axis=0), "Column", "mean")
-            deviations = rows - self.mean_
+            self.origin_ = np.array(rows[0])
+            moved = check_computed(rows - self.origin_, what="x − m")
+            self.mean_ = moved.mean(axis=0)
+            deviations = moved - self.mean_
             largest = np.abs(deviations).max(axis=0)
             varies = largest > _CONSTANT * np.abs(rows).max(axis=0)
             unit = np.where(varies, largest, 1.0)  # squares of deviations may not be finite
@@ -67,7 +71,8 @@ class Standardized(WrappedKernel):
         if int(X.shape[1]) != len(self.mean_):
             raise ValueError(f"X has {int(X.shape[1])} features, but the kernel was fitted on {len(self.mean_)}.")
         with unwarned():
-            Z = (X - asarray_like(self.mean_, X)[None, :]) * asarray_like(self.scale_, X)[None, :]
+            moved = (X - asarray_like(self.origin_, X)[None, :]) - asarray_like(self.mean_, X)[None, :]
+            Z = moved * asarray_like(self.scale_, X)[None, :]
         return check_computed(Z, what="(x − m)/s")
 
     @property

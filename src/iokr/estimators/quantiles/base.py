@@ -137,9 +137,9 @@ def solve_levels(
 ) -> Solution:
     """C, b of min (1/m) Σ_ij ρ_θj(y_i − h(x_i)(θ_j)) + ν Σ_ib max(0, −∂_θh(x_i)(θ̃_b)) + (α/2)‖h‖², b not penalised.
 
-    Solved for y/s and sα, s the `spread` of y, which is the same problem: the answer does not depend on units.
+    Solved for y/s and sα, with s the size of y, which is the same problem: the answer does not depend on units.
     """
-    s = spread(rows)
+    s = _size(rows, intercept)
     Psi = asarray_like(levels.targets(rows.y / s), gram.diagonal())
     joint = SeparableGram(gram, levels.operator(Psi))
     problem = Problem(joint, Psi, levels.loss(), s * alpha, weight=rows.weight)
@@ -153,6 +153,13 @@ def spread(rows: Rows) -> float:
     known = rows.weighted()
     distances = np.abs(known.y - np.median(known.y))
     return float(np.mean(distances)) or 1.0
+
+
+def _size(rows: Rows, intercept: bool) -> float:
+    """Two thirds of the largest |y|, about the median with an intercept: solvers see numbers near one."""
+    known = rows.weighted().y
+    origin = np.median(known) if intercept else 0.0
+    return float(np.max(np.abs(known - origin))) / 1.5 or 1.0
 
 
 def _times(solution: Solution, factor: float) -> Solution:
