@@ -148,6 +148,8 @@ def test_refusals():
         tune(model, X, np.where(Y > 1, np.nan, Y), ["alpha"])
     with pytest.raises(ValueError, match="positive numbers"):
         tune(IOKR(ARD([1.0, 0.0, 1.0])), X, Y, ["kernel__gammas"])
+    with pytest.raises(TypeError, match="`parameters` must be a list of names"):
+        tune(model, X, Y, 0.5)
     with pytest.raises(ValueError, match="`parameters` is empty"):
         tune(model, X, Y, [])
     with pytest.raises(ValueError, match="zero throughout"):

@@ -97,6 +97,8 @@ def tune(
     check_choice(by, "by", ("evidence", "loo"))
     check_choice(prior, "prior", ("auto", "sparse", None))
     names = [parameters] if isinstance(parameters, str) else parameters
+    if np.ndim(names) != 1:
+        raise TypeError(f'`parameters` must be a list of names such as ["kernel__gammas", "alpha"], got {names!r:.60}.')
     fitted = clone(model).fit(X, y)
     search = Search.of(evidence if by == "evidence" else press, fitted, X, list(names))
     if prior == "auto":
