@@ -16,6 +16,9 @@ __all__ = ["State", "iterate_boxes"]
 _RELAX = 1.7
 _KEEP = 1e-13  # eigenvalues below this fraction of the largest are rounding
 _CHECK = 20  # steps between evaluations of the gap
+_KINK = 2.0  # rows at a kink have no curvature, so that the estimate from the others is too small
+_SOON = 100  # steps after which few rows come to a kink or leave it
+_LATE = 0.5  # the directions that are left then have less curvature than the estimate, in which the fast ones prevail
 _COARSE = 1e-5  # tolerance down to which ρ by residuals is faster than by curvature, for boxes with two sides
 _TINY = 1e-300
 _FAR = 1e290  # c beyond which products with it overflow
@@ -154,8 +157,9 @@ def iterate_boxes(
                 primal = float(norm(v - u)) / max(float(norm(v)), float(norm(u)), _TINY)
                 dual = float(norm(u - before)) / max(float(norm(b)), _TINY)
                 factor = min(max(float(np.sqrt(primal / max(dual, _TINY))), 0.1), 10.0)
-            else:  # rows at a kink have no curvature: twice the estimate from the others
-                shown = 2.0 * float(norm(b - b_before)) / max(float(norm(u - before)), _TINY)
+            else:
+                shown = float(norm(b - b_before)) / max(float(norm(u - before)), _TINY)
+                shown = (_KINK if step < _SOON else _LATE) * shown
                 factor = min(max(shown, 0.05), 20.0)
             if not 2 / 3 <= factor <= 3 / 2:
                 rho, b = max(factor * rho, _TINY), b / factor

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -161,20 +160,23 @@ def _shifted(problem: LabeledProblem, W: Array) -> Array:
     assert U is not None
     xp = array_namespace(W)
 
+    ends = [problem.loss.feasible(W * 0.0 + far, problem.Psi, problem.weight) for far in (-_HUGE, _HUGE)]
+
     def clipped(V: Array) -> Array:
-        return problem.loss.feasible(V, problem.Psi, problem.weight)
+        return xp.minimum(xp.maximum(V, ends[0]), ends[1])
 
     r, goal = int(W.shape[1]), matmul(U.T, W) * 0.0
     if problem.shapes is not None:
         r = int(problem.shapes.shape[0])
         D, F = xp.linalg.diagonal(problem.shapes[:, :r]), problem.shapes[:, r:]
         goal = -matmul(matmul(U.T, W[:, r:]), F.T) / D[None, :]
-        reach = [matmul(U.T, clipped(W * 0.0 + far))[:, :r] for far in (-_HUGE, _HUGE)]
+        reach = [matmul(U.T, end)[:, :r] for end in ends]
         if bool(xp.any((goal < reach[0]) | (goal > reach[1]))):  # far from the solution
             W = xp.concat([W[:, :r], W[:, r:] * 0.0], axis=1)
             goal = goal * 0.0
     free, rest = W[:, :r], W[:, r:]
-    high = matmul(U.T, free) * 0.0 + 2 * _width(clipped, W) / float(xp.max(xp.abs(U)))
+    width = float(xp.max(xp.abs(W))) + max(float(xp.max(xp.abs(end))) for end in ends)
+    high = matmul(U.T, free) * 0.0 + 2 * width / float(xp.max(xp.abs(U)))
     low = -high
     for _ in range(_BISECTIONS):
         t = (low + high) / 2
@@ -182,10 +184,3 @@ def _shifted(problem: LabeledProblem, W: Array) -> Array:
         above = matmul(U.T, moved) > goal
         low, high = xp.where(above, t, low), xp.where(above, high, t)
     return clipped(xp.concat([free - matmul(U, (low + high) / 2), rest], axis=1))
-
-
-def _width(clipped: Callable[[Array], Array], W: Array) -> float:
-    """A number that no entry of W or of the boxes exceeds."""
-    xp = array_namespace(W)
-    ends = [float(xp.max(xp.abs(clipped(W * 0.0 + far)))) for far in (-_HUGE, _HUGE)]
-    return float(xp.max(xp.abs(W))) + max(ends)
