@@ -79,6 +79,12 @@ shell(
 )
 
 # %%
+# The rows *library* are what is used without a model, on the same folds: the best hit
+# of a library search by the cosine or modified cosine, which match peaks one to one as
+# matchms does, or its ten best hits.
+# *ridge on each bit* is scikit-learn's way, a regression for each bit of the
+# fingerprints.
+#
 # Two results to check first. *top-1*, compared with *chance* and with the library
 # search. And the fraction of correct predictions among those with a probability of 0.9
 # or more: it should be close to the probability.
