@@ -54,6 +54,7 @@ def test_a_weight_of_two_is_the_row_twice():
     weighted = IOKR(kernel, loss=loss, alpha=0.1, solver=solver).fit(X, Y, sample_weight=1.0 + (np.arange(20) == 3))
     repeated = IOKR(kernel, loss=loss, alpha=0.1, solver=solver).fit(X[twice], Y[twice])
     np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-4)
+    assert weighted.solution_.converged and repeated.solution_.converged
 
 
 def test_limits():

@@ -74,7 +74,8 @@ class ADMM(Solver):
         if P0 == 0:
             return labeled.solution(labeled.Psi * 0.0, labeled.no_constants(), 0)
         warm = start.state if start is not None and isinstance(start.state, State) else None
-        if problem.loss.boxes and not labeled.semi_supervised and problem.gram.operator is not None:
+        one = problem.constants is None or problem.constants.shape[1] == 1
+        if problem.loss.boxes and one and not labeled.semi_supervised and problem.gram.operator is not None:
             with unwarned():  # the gap shows the effect of overflow
                 certificate, n_iter, state = iterate_boxes(labeled, P0, tol, limit, warm)
         else:

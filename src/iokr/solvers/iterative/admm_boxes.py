@@ -22,7 +22,7 @@ _LATE = 0.5  # the directions that are left then have less curvature than the es
 _COARSE = 1e-5  # tolerance down to which ρ by residuals is faster than by curvature, for boxes with two sides
 _TINY = 1e-300
 _FAR = 1e290  # c beyond which products with it overflow
-_OUTSIDE = 1e-12  # parts of a unit vector below this are rounding
+_OUTSIDE = 1e-13  # parts of a unit vector below this are rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +73,10 @@ class _FreeConstants:
         self.S = eye_like(int(problem.Psi.shape[1]), problem.Psi) if problem.S is None else problem.S
         self.p = matmul(kernel.U.T, self.u)  # (r, 1)
         self.F = self.S if kernel.E is None else matmul(self.S, kernel.E)
-        inside = float(xp.sum(self.p * self.p))
-        outside = eye_like(int(self.S.shape[0]), self.S) - inside * matmul(self.F, self.F.T)
-        self._outside = xp.where(xp.abs(outside) > _OUTSIDE, outside, 0.0)
+        self._u = _outside(self.u, kernel.U)
+        self._S = self.S * 0.0 if kernel.E is None else _outside(self.S.T, kernel.E).T
+        self._M = float(xp.sum(self._u * self._u)) * matmul(self.F, self.F.T) + matmul(self._S, self._S.T)
+        self._whole = not bool(xp.any(self._M != 0))  # nothing of u s_l is outside
         self._inverse: tuple[float, Array] | None = None
 
     def _unit(self, c: float) -> float:
@@ -88,8 +89,8 @@ class _FreeConstants:
             xp, unit = array_namespace(self.p), self._unit(c)
             w = xp.sum(self.p * self.p * (unit / (self.kernel.G + c)), axis=0)
             M = matmul(self.F * w[None, :], self.F.T)
-            if bool(xp.any(self._outside != 0)):
-                M = M + min(unit / c, _FAR**0.5) * self._outside
+            if not self._whole:
+                M = M + min(unit / c, _FAR**0.5) * self._M
             self._inverse = c, xp.linalg.inv(M)
         return self._inverse[1]
 
@@ -99,12 +100,20 @@ class _FreeConstants:
         if not unit < _FAR:  # nothing but constants is left
             return T, matmul(self.u, matmul(matmul(self.S, matmul(X.T, self.u)).T, self.S))
         along = matmul(self.F, matmul((T * unit).T, self.p))
-        if bool(array_namespace(X).any(self._outside != 0)):
-            inside = matmul(self.F, matmul((T * (self.kernel.G + c)).T, self.p))
-            along = along + min(unit / c, _FAR**0.5) * (matmul(self.S, matmul(X.T, self.u)) - inside)
+        if not self._whole:  # u s − (UUᵀu)(sEEᵀ), without cancellation
+            outside = matmul(self.S - self._S, matmul(X.T, self._u)) + matmul(self._S, matmul(X.T, self.u))
+            along = along + min(unit / c, _FAR**0.5) * outside
         t = matmul(self._inverse_at(c), along)
         T = T - matmul(self.p, matmul(t.T, self.F)) / (self.kernel.G + c)
         return T, matmul(self.u, matmul(t.T, self.S))
+
+
+def _outside(X: Array, Q: Array) -> Array:
+    """(I − QQᵀ)X for orthonormal columns of Q; columns of X have length one."""
+    xp = array_namespace(X)
+    for _ in range(2):
+        X = X - matmul(Q, matmul(Q.T, X))
+    return xp.where(xp.linalg.vector_norm(X, axis=0)[None, :] > _OUTSIDE, X, 0.0)
 
 
 def _first(values: Array) -> int:
