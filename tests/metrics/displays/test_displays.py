@@ -60,7 +60,7 @@ def test_path_over_weights_folds_links_and_curves():
         X, Y
     )
     assert PathDisplay.from_estimator(manifold_weights).labels == ["manifold weight 0", "manifold weight 0.1"]
-    folds = PathDisplay.from_estimator(IOKRCV(alphas=(0.1, 1.0), cv=3).fit(X, Y))
+    folds = PathDisplay.from_estimator(IOKRCV(RBF(), alphas=(0.1, 1.0), cv=3).fit(X, Y))
     assert folds.ylabel == "cross-validation error" and folds.labels == ["RBF()"]
     W = (np.abs(X[:, :1] - X[:, 0]) < 0.3).astype(float) - np.eye(40)
     links = LinkPredictorCV([RBF(0.1), RBF(1.0)], alphas=(0.1, 1.0)).fit(X, W)
@@ -79,7 +79,7 @@ def test_path_needs_a_choice():
     with pytest.raises(TypeError, match="alphas"):
         PathDisplay.from_estimator(IOKR().fit(X, Y))
     with pytest.raises(ValueError, match="list of 1 names, got 2"):
-        PathDisplay.from_estimator(IOKRCV(alphas=(0.1, 1.0)).fit(X, Y), labels=["a", "b"])
+        PathDisplay.from_estimator(IOKRCV(RBF(), alphas=(0.1, 1.0)).fit(X, Y), labels=["a", "b"])
 
 
 # ------------------------------------------------------------------------------------------------------------ ranks
