@@ -41,13 +41,11 @@ curves = list(zip(points, values, strict=True))
 # %%
 # Three widths of the curve kernel
 # --------------------------------
-# Widths and ``alpha`` are selected by leave-one-curve-out.
+# Kernel, widths and ``alpha`` are selected by leave-one-curve-out.
 
 widths = (0.03, 0.1, 0.3)
 model = FunctionalCV(
-    RBF(3.0),
     curve_kernel=[RBF(1 / (2 * width**2)) for width in widths],
-    alphas=np.logspace(-3, 0, 7),
     grid=np.linspace(0, 1, 41),
     intercept=False,
 ).fit(x, curves)

@@ -20,7 +20,7 @@ import numpy as np
 from iokr import IOKRCV
 from iokr.datasets import make_blocks
 from iokr.decoders import GraphBarycenter
-from iokr.kernels import RBF, Normalized, WeisfeilerLehman
+from iokr.kernels import Normalized, WeisfeilerLehman
 from iokr.metrics import fgw
 
 # %%
@@ -35,16 +35,14 @@ X_test, y_test = make_blocks(x=[1.0, 1.5, 2.0, 2.5, 3.0, 3.5], n_nodes=20, seed=
 # %%
 # The model
 # ---------
-# Leave-one-out selects bandwidth and ``alpha`` by errors under an output kernel, here
+# Leave-one-out selects kernel and ``alpha`` by errors under an output kernel, here
 # the counts of labels (depth 0). Predictions do not depend on it, as FGW decodes.
 
 decoder = GraphBarycenter(rounded=False)
 outputs = Normalized(WeisfeilerLehman(0))
-model = IOKRCV(
-    [RBF(g) for g in (0.3, 1, 3, 10)], output_kernel=outputs, decoder=decoder
-)
+model = IOKRCV(output_kernel=outputs, decoder=decoder)
 found = model.fit(X, y).predict(X_test)
-print(f"selected: gamma {model.kernel_.gamma:g}, alpha {model.alpha_:.2g}")
+print(f"selected: {model.kernel_}, alpha = {model.alpha_:.2g}")
 
 # %%
 # Distances

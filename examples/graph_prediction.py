@@ -22,7 +22,7 @@ import numpy as np
 
 from iokr import IOKRCV
 from iokr.decoders import GraphEdits
-from iokr.kernels import RBF, Normalized, WeisfeilerLehman
+from iokr.kernels import Normalized, WeisfeilerLehman
 from iokr.metrics import top_k_accuracy
 
 # %%
@@ -72,11 +72,10 @@ train, test = np.arange(400), np.arange(400, 500)
 # but more has to be predicted. For each test vector all 500 graphs are ranked,
 # including the training set.
 
-inputs = [RBF(0.003), RBF(0.01), RBF(0.03)]
 models, ranks = {}, {}
 for depth in (0, 1, 2, 3):
     outputs = Normalized(WeisfeilerLehman(depth))
-    models[depth] = IOKRCV(inputs, output_kernel=outputs, decoder=GraphEdits())
+    models[depth] = IOKRCV(output_kernel=outputs, decoder=GraphEdits())
     best, _ = models[depth].fit(X[train], y[train]).rank(X[test], y)
     ranks[depth] = 1 + np.argmax(best == test[:, None], axis=1)
     first, five = (top_k_accuracy(ranks[depth], k=k) for k in (1, 5))

@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.metrics import confusion_matrix
 
 from iokr import IOKRCV
-from iokr.kernels import RBF, Delta, FromFunction
+from iokr.kernels import Delta, FromFunction
 
 # %%
 # The tree
@@ -82,9 +82,8 @@ X_test, y_test = animals(30)
 # Flat and hierarchical models
 # ----------------------------
 
-inputs = [RBF(gamma) for gamma in (0.003, 0.01, 0.03)]
-flat = IOKRCV(inputs, output_kernel=Delta()).fit(X, y)
-tree = IOKRCV(inputs, output_kernel=FromFunction(shared_ancestors)).fit(X, y)
+flat = IOKRCV(output_kernel=Delta()).fit(X, y)
+tree = IOKRCV(output_kernel=FromFunction(shared_ancestors)).fit(X, y)
 answers = {
     "flat": flat.predict(X_test, leaves),
     "hierarchical": tree.predict(X_test, leaves),

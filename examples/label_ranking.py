@@ -19,7 +19,7 @@ import numpy as np
 
 from iokr import IOKRCV
 from iokr.decoders import Assignment
-from iokr.kernels import RBF, Kendall
+from iokr.kernels import Kendall
 from iokr.metrics import kendall_tau
 
 # %%
@@ -48,8 +48,7 @@ print(given[:3])
 # Kernel and ``alpha`` are selected by leave-one-out. Predictions are complete rankings;
 # training rankings need not be.
 
-inputs = [RBF(1.0), RBF(3.0), RBF(10.0)]
-model = IOKRCV(inputs, output_kernel=Kendall(), decoder=Assignment())
+model = IOKRCV(output_kernel=Kendall(), decoder=Assignment())
 model.fit(homes, given)
 side = np.linspace(0.005, 0.995, 100)
 town = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)

@@ -19,7 +19,6 @@ from matplotlib.collections import LineCollection
 from scipy.spatial.distance import pdist, squareform
 
 from iokr import LinkPredictorCV
-from iokr.kernels import RBF
 from iokr.metrics import pair_metrics
 
 # %%
@@ -40,10 +39,11 @@ new = np.setdiff1d(np.arange(200), known)
 # %%
 # The model
 # ---------
-# Kernel and ``alpha`` are selected by leave-one-out on the labelled nodes. The scores
-# of all pairs of new nodes are evaluated.
+# The width of the Gaussian kernel is the median distance of two nodes, and ``alpha`` is
+# selected by leave-one-out on the labelled nodes. The scores of all pairs of new nodes
+# are evaluated.
 
-model = LinkPredictorCV([RBF(0.01), RBF(0.03), RBF(0.1)])
+model = LinkPredictorCV()
 model.fit(features, truth, labeled=known)
 scores = model.decision_function()[np.ix_(new, new)]
 metrics = pair_metrics(truth[np.ix_(new, new)], scores)

@@ -42,8 +42,8 @@ print(f"{int(links.sum() / 2)} links between {n} nodes")
 # Single models and the stack
 # ---------------------------
 
-similar = LinkPredictor(Columns(RBF(0.3), [0, 1, 2]), alpha=0.3)
-pairs = PairLinkPredictor(Columns(RBF(0.3), [3, 4, 5]), alpha=1.0)
+similar = LinkPredictor(Columns(RBF(), [0, 1, 2]), alpha=0.3)
+pairs = PairLinkPredictor(Columns(RBF(), [3, 4, 5]), alpha=1.0)
 models = {
     "LinkPredictor": similar,
     "PairLinkPredictor": pairs,

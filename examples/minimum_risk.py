@@ -17,9 +17,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_multilabel_classification
 
-from iokr import IOKR, Neighbors
+from iokr import IOKRCV, Neighbors
 from iokr.decoders import MinimumRisk
-from iokr.kernels import RBF
 from iokr.metrics import f1_samples, hamming
 
 # %%
@@ -39,7 +38,7 @@ train, test = slice(0, 400), slice(400, 700)
 # The weights are the same; only the decoding differs.
 
 ways = {
-    "ridge": lambda loss: IOKR(RBF(2.0), alpha=0.3, decoder=MinimumRisk(loss)),
+    "ridge": lambda loss: IOKRCV(decoder=MinimumRisk(loss)),
     "neighbours": lambda loss: Neighbors(15, decoder=MinimumRisk(loss)),
 }
 found = {}

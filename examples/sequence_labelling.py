@@ -47,15 +47,15 @@ print(X.shape, y[:3])
 # %%
 # The model
 # ---------
-# Inputs are compared image by image. Output kernels with different τ have different
-# feature spaces, whose errors are not comparable; the metrics are the fractions of
-# correct digits and of correct rows.
+# Inputs are compared image by image, with the median width. Output kernels with
+# different τ have different feature spaces, whose errors are not comparable; the
+# metrics are the fractions of correct digits and of correct rows.
 
 weights = [0.0, 0.5, 1.0, 2.0]
 answers = {}
 for weight in weights:
     outputs = Positional(Delta(), transitions=weight)
-    model = IOKRCV(Positional(RBF(0.03)), output_kernel=outputs, decoder=Positions())
+    model = IOKRCV(Positional(RBF()), output_kernel=outputs, decoder=Positions())
     answers[weight] = model.fit(X, y).predict(X_test)
 shares = {
     "digits": [character_accuracy(y_test, found) for found in answers.values()],

@@ -48,6 +48,8 @@ def near_the_curve(label, rng, test):
     return points[:1] if test else points
 
 
+# Each kernel has the standard deviation of the structure that it is to resolve: 1 for
+# normal members, 1/2 for the curve.
 SETTINGS = {
     "every member": (every_member, RBF(0.5)),
     "one member": (one_member, RBF(0.5)),
