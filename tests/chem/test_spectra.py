@@ -85,7 +85,7 @@ def test_an_empty_spectrum_is_allowed():
         ("peaks", "a spectrum must be"),
         ({"mz": [1.0]}, "must have `mz` and `intensity`"),
         (3, "a spectrum must be"),
-        ((["a"], [1.0]), "`mz` must be numbers, got str_"),
+        ((["a"], [1.0]), "`mz` must be numbers, got 'a'"),
     ],
 )
 def test_the_first_object_that_is_not_a_spectrum_is_named(bad, words):

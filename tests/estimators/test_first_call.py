@@ -8,9 +8,10 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.datasets import make_friedman1
 
-from iokr import IOKR, IOKRCV, FunctionalCV, IOKRClassifier, IOKRRegressor, MultiTaskCV, QuantileCurvesCV
+from iokr import IOKR, IOKRCV, Conformal, FunctionalCV, IOKRClassifier, IOKRRegressor, MultiTaskCV, QuantileCurvesCV
 from iokr.estimators.regression import kernel_search
-from iokr.estimators.search.kernels import kernel_list
+from iokr.estimators.search.kernels import is_linear, kernel_list
+from iokr.estimators.search.result import ALPHAS
 from iokr.kernels import RBF, Laplacian, Linear, Scaled, Standardized
 from iokr.losses import Huber
 from iokr.manifolds import Laplacian as GraphLaplacian
@@ -42,21 +43,56 @@ def test_the_list_of_kernels():
     assert [type(kernel) for kernel in kernel_list(X, standardize=False)] == 7 * [RBF] + 5 * [Laplacian] + [Scaled]
 
 
+def chosen(kernels, found):
+    """The number of a kernel in the list."""
+    return [repr(kernel) for kernel in kernels].index(repr(found))
+
+
 def test_the_kernel_with_the_smallest_leave_one_out_error_is_taken():
-    """As if the list had been given."""
+    """Errors as if the list had been given; then a search for alpha with that kernel alone."""
     X, y = friedman()
     model = quiet(IOKRCV().fit, X, y)
-    listed = quiet(IOKRCV(kernel_list(X)).fit, X, y)
-    assert model.loo_errors_.shape == (13, 19)
-    assert model.kernel_search_ is None
-    assert_close(model.loo_errors_, listed.loo_errors_, 1e-12)
-    assert_close(model.predict(X), listed.predict(X), 1e-12)
+    kernels = kernel_list(X)
+    listed = quiet(IOKRCV(kernels).fit, X, y)
+    assert_close(model.kernel_search_.values[:, 0], listed.loo_errors_, 1e-10)
+    assert chosen(kernels, model.kernel_) == np.argmin(listed.loo_errors_.min(axis=1))
+    assert_close(model.loo_errors_, listed.loo_errors_[chosen(kernels, model.kernel_)], 1e-10)
+    alone = IOKR(model.kernel_, alpha=model.alpha_).fit(X, y)
+    assert_close(model.predict(X), alone.predict(X), 1e-10)
+
+
+def test_alpha_is_the_largest_within_a_standard_error():
+    """Of leave-one-out errors paired over rows, which refits give, too; with groups over these."""
+    X, y = friedman(60)
+    groups = np.repeat(np.arange(20), 3)
+    for together in (None, groups):
+        model = quiet(IOKRCV().fit, X, y, groups=together)
+        alphas = np.array(ALPHAS)
+        of_rows = np.array(
+            [(y - IOKR(model.kernel_, alpha=a).fit(X, y).loo_decision_function(together)[:, 0]) ** 2 for a in alphas]
+        )
+        if together is not None:
+            of_rows = np.add.reduceat(of_rows, np.arange(0, 60, 3), axis=1)
+        difference = of_rows - of_rows[of_rows.sum(axis=1).argmin()]
+        error = difference.std(axis=1) / np.sqrt(of_rows.shape[1])
+        assert model.alpha_ == alphas[difference.mean(axis=1) <= error].max()
+        assert model.alpha_ > alphas[of_rows.sum(axis=1).argmin()]
+
+
+def test_a_straight_line_is_preferred_where_nothing_is_clearly_better():
+    """On a line with noise, with a few rows far out; and not on a curve."""
+    rng = np.random.default_rng(0)
+    x = np.r_[rng.normal(size=80), 6.0, 9.0][:, None]
+    line = 2 * x[:, 0] + rng.normal(size=82)
+    model = quiet(IOKRCV().fit, x, line)
+    assert is_linear(model.kernel_)
+    assert abs(model.predict([[20.0]])[0] - 40) < 5
+    assert not is_linear(quiet(IOKRCV().fit, x[:80], np.sin(3 * x[:80, 0]) + 0.1 * line[:80]).kernel_)
 
 
 def test_many_rows_choose_the_kernel_on_some_of_them(monkeypatch):
     """Then alpha on all rows: for the best kernel, and the second-best if the two cannot be told apart."""
     monkeypatch.setattr(kernel_search, "KERNEL_ROWS", 50)
-    monkeypatch.setattr("iokr.estimators.regression.cv.KERNEL_ROWS", 50)
     X, y = friedman()
     model = quiet(IOKRCV().fit, X, y)
     rows = kernel_search.sampled_rows(120)
@@ -66,18 +102,27 @@ def test_many_rows_choose_the_kernel_on_some_of_them(monkeypatch):
     best = np.argsort(part.loo_errors_.min(axis=1))
     carried = [repr(kernel) for kernel in model.search_.axes[0].values]
     assert carried in ([repr(kernel_list(X)[i]) for i in best[:k]] for k in (1, 2))
-    again = quiet(IOKRCV(model.kernel_.__class__(model.kernel_.base)).fit, X, y)
-    assert_close(model.predict(X), again.predict(X), 1e-10)
+    alone = IOKR(model.kernel_, alpha=model.alpha_).fit(X, y)
+    assert_close(model.predict(X), alone.predict(X), 1e-10)
 
 
 def test_kernels_that_cannot_be_told_apart_both_go_on(monkeypatch):
     """Two kernels with the same errors, and two with very different ones."""
     monkeypatch.setattr(kernel_search, "KERNEL_ROWS", 60)
-    monkeypatch.setattr("iokr.estimators.regression.cv.KERNEL_ROWS", 60)
     X, y = friedman(100)
     for kernels, carried in (([RBF(0.1), RBF(0.1000001)], 2), ([RBF(0.1), RBF(1e4)], 1)):
         monkeypatch.setattr("iokr.estimators.regression.cv.kernel_list", lambda X, how, kernels=kernels: kernels)
         assert len(quiet(IOKRCV().fit, X, y).search_.axes[0].values) == carried
+
+
+def test_a_model_without_a_kernel_can_be_conformal():
+    """With the kernel that was chosen on half of the rows, means and deviations included, there is a guarantee."""
+    X, y = friedman(80)
+    sure = quiet(Conformal(IOKRCV(), selected="separately", random_state=0).fit, X, y)
+    assert "no guarantee" not in sure.guarantee_
+    assert np.mean(sure.contains(X, y, 0.9)) > 0.8
+    with pytest.raises(ValueError, match="selects its parameters"):
+        Conformal(IOKRCV(alphas=[0.1])).fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -160,11 +205,11 @@ def _warnings(model, X, y):
 
 
 def test_the_end_of_a_list_is_named():
-    """The largest alpha on noise, the narrowest kernel on a rough function; nothing where the best lies inside."""
+    """The smallest of large alphas, the narrowest kernel on a rough function; nothing where the best lies inside."""
     X, y = friedman()
-    alphas = np.geomspace(1e-5, 1e-2, 5)
-    (said,) = _warnings(IOKRCV(RBF(), alphas=alphas), X, y)
-    assert re.search(r"largest of the list.*extend `alphas`", said)
+    alphas = np.geomspace(1e-3, 1e-1, 5)
+    (said,) = _warnings(IOKRCV(RBF(0.05), alphas=alphas), X, y)
+    assert re.search(r"smallest of the list.*extend `alphas`", said)
     assert _warnings(IOKRCV(RBF(0.5), alphas=np.geomspace(1e-6, 1e3, 19)), X, y) == []
     x = np.linspace(0, 1, 60)[:, None]
     said = _warnings(IOKRCV(), x, np.sin(300 * x[:, 0]))

@@ -40,7 +40,7 @@ def test_constant_columns_play_no_role():
     constant = np.column_stack([X, np.full(len(X), 0.1), 0.3 + 1e-16 * np.arange(len(X)), np.zeros(len(X))])
     new = np.column_stack([X, np.arange(len(X)), np.arange(len(X)), np.arange(len(X))])
     kernel = Standardized(RBF()).fit(constant)
-    assert np.array_equal(kernel.scale_ == 0, [False] * 4 + [True] * 3)
+    assert np.array_equal(np.isinf(kernel.scale_), [False] * 4 + [True] * 3)
     assert_close(kernel(new, constant), Standardized(RBF()).fit(X)(X), 1e-12)
 
 
@@ -68,11 +68,25 @@ def test_features_of_the_base():
     assert not Standardized(RBF()).has_features
 
 
+def test_what_was_estimated_can_be_given():
+    """The same kernel, on other rows, too; an infinite scale leaves a column out."""
+    X, Z = table(), table(8, 1)
+    estimated = Standardized(RBF(0.2)).fit(X)
+    given = Standardized(RBF(0.2), estimated.mean_, estimated.scale_).fit(Z)
+    assert_close(given(Z, X), estimated(Z, X), 1e-12)
+    without = Standardized(RBF(0.2), estimated.mean_, [np.inf, *estimated.scale_[1:]]).fit(X)
+    assert_close(without(X), Standardized(RBF(0.2)).fit(X[:, 1:])(X[:, 1:]), 1e-12)
+
+
 def test_errors():
     """Sparse rows, objects without columns, another number of columns."""
     with pytest.raises(ValueError, match=r"sparse.*MaxAbsScaler"):
         Standardized(RBF()).fit(csr_array(table()))
     with pytest.raises(ValueError, match="kernel on vectors"):
         Standardized(Spectrum(3)).fit(table())
+    with pytest.raises(ValueError, match="each of 4 columns"):
+        Standardized(RBF(), mean=[1.0]).fit(table())
+    with pytest.raises(ValueError, match="positive"):
+        Standardized(RBF(), scale=np.zeros(4)).fit(table())
     with pytest.raises(ValueError, match="3 features"):
         Standardized(RBF()).fit(table())(table()[:, :3])

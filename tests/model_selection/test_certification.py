@@ -14,6 +14,7 @@ from iokr.losses import EpsilonInsensitive, Huber, MaxMargin
 from iokr.manifolds import Given
 from iokr.model_selection import certify, select_rank
 from iokr.operator_kernels import Decomposable
+from iokr.solvers.constants import typical_constants
 
 rng = np.random.default_rng(0)
 n = 40
@@ -30,17 +31,28 @@ SKETCHES = [
 
 
 def objective(model):
-    return fitted_problem(model).objective(model.solution_.C)
+    b = model.solution_.intercept
+    return fitted_problem(model).objective(model.solution_.C, None if b is None else b[None, :])
+
+
+def at_constant(model):
+    """J at h = 0 and, with an intercept, its best constant."""
+    problem = fitted_problem(model)
+    if problem.constants is None:
+        return problem.objective(0 * model.solution_.C)
+    return problem.objective(0 * model.solution_.C, typical_constants(problem))
 
 
 @pytest.mark.parametrize("weight", [None, W], ids=["plain", "weighted"])
 @pytest.mark.parametrize("operator", [lambda k: k, lambda k: Decomposable(k, A)], ids=["identity", "full"])
 @pytest.mark.parametrize("kernel", SKETCHES, ids=repr)
-def test_bounds_the_distance_to_the_exact_fit(kernel, operator, weight):
-    low = IOKR(operator(kernel), alpha=0.3).fit(X, Y, weight)
-    exact = IOKR(operator(K), alpha=0.3).fit(X, Y, weight)
+@pytest.mark.parametrize("intercept", [False, True], ids=["", "intercept"])
+def test_bounds_the_distance_to_the_exact_fit(intercept, kernel, operator, weight):
+    low = IOKR(operator(kernel), alpha=0.3, intercept=intercept).fit(X, Y, weight)
+    exact = IOKR(operator(K), alpha=0.3, intercept=intercept).fit(X, Y, weight)
     w = np.ones(n) if weight is None else weight
-    at_zero = np.sum(w[:, None] * Y**2) / 2
+    middle = np.average(Y, axis=0, weights=w) if intercept else 0.0
+    at_zero = np.sum(w[:, None] * (Y - middle) ** 2) / 2
     excess = objective(low) - objective(exact)
     assert 0 < excess <= certify(low) * at_zero
     # the exact identity: the gap is the difference of dual values at λĈ, and K̂ has none there
@@ -57,7 +69,7 @@ def test_bounds_the_distance_to_the_exact_fit(kernel, operator, weight):
 )
 def test_other_losses(loss, targets):
     low, exact = (IOKR(k, loss=loss, alpha=0.3).fit(X, targets) for k in (Nystroem(K, 12), K))
-    at_zero = fitted_problem(exact).objective(0 * exact.solution_.C)
+    at_zero = at_constant(exact)
     assert objective(low) - objective(exact) <= certify(low) * at_zero
     assert certify(low) < 1
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from iokr._array import Array, array_namespace, asarray_like, is_sparse, to_numpy, unwarned
 from iokr._component import component
-from iokr._validation.arguments import check_computed, check_vectors
+from iokr._validation.arguments import check_computed, check_numbers, check_vectors
 from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import WrappedKernel, check_part, fit_part
 
@@ -28,13 +28,15 @@ class Standardized(WrappedKernel):
     ----------
     base : Kernel
         On vectors.
+    mean, scale : array of shape (p,), default=None
+        m, and the diagonal of S, infinite for columns that play no role; None is estimated.
 
     Attributes
     ----------
-    origin_ : array of shape (p,)
-        A row, from which columns are counted: those far from zero keep their digits.
     mean_, scale_ : array of shape (p,)
-        m, counted from there, and the diagonal of S⁻¹, 0 for a constant column.
+        Those in use.
+    offset_ : array of shape (p,)
+        What rounding has left out of `mean_`, for columns far from zero.
     base_ : Kernel
         Fitted to the standardised vectors.
 
@@ -46,6 +48,9 @@ class Standardized(WrappedKernel):
            [-1.,  1.]])
     """
 
+    mean: Any = None
+    scale: Any = None
+
     def fit(self, X: Any) -> Standardized:
         """Means and deviations of the columns; then a clone of the base, fitted to standardised vectors."""
         if check_part(self.base, "base").domain != "vectors":
@@ -53,15 +58,16 @@ class Standardized(WrappedKernel):
         X = check_dense(X)
         rows = np.unique(to_numpy(X), axis=0)
         with unwarned():
-            self.origin_ = np.array(rows[0])
-            moved = check_computed(rows - self.origin_, what="x − m")
-            self.mean_ = moved.mean(axis=0)
-            deviations = moved - self.mean_
-            largest = np.abs(deviations).max(axis=0)
-            varies = largest > _CONSTANT * np.abs(rows).max(axis=0)
-            unit = np.where(varies, largest, 1.0)  # squares of deviations may not be finite
-            spread = np.sqrt(np.mean((deviations / unit) ** 2, axis=0))
-            self.scale_ = np.where(varies, 1.0 / (unit * np.where(varies, spread, 1.0)), 0.0)
+            origin = rows[0]
+            moved = check_computed(rows - origin, what="x − m")
+            self.mean_ = origin + moved.mean(axis=0) if self.mean is None else _given(self.mean, "mean", rows)
+            moved = check_computed(rows - self.mean_, what="x − m")
+            self.offset_ = moved.mean(axis=0) if self.mean is None else np.zeros(rows.shape[1])
+            self.scale_ = (
+                _spread(moved - self.offset_, rows) if self.scale is None else _given(self.scale, "scale", rows)
+            )
+        if not np.all(self.scale_ > 0):
+            raise ValueError("`scale` must be positive, infinite for columns that play no role.")
         self.base_ = fit_part(self.base, "base", self.standardized(X))
         return self
 
@@ -71,8 +77,8 @@ class Standardized(WrappedKernel):
         if int(X.shape[1]) != len(self.mean_):
             raise ValueError(f"X has {int(X.shape[1])} features, but the kernel was fitted on {len(self.mean_)}.")
         with unwarned():
-            moved = (X - asarray_like(self.origin_, X)[None, :]) - asarray_like(self.mean_, X)[None, :]
-            Z = moved * asarray_like(self.scale_, X)[None, :]
+            moved = (X - asarray_like(self.mean_, X)[None, :]) - asarray_like(self.offset_, X)[None, :]
+            Z = moved * asarray_like(1.0 / self.scale_, X)[None, :]
         return check_computed(Z, what="(x − m)/s")
 
     @property
@@ -100,6 +106,23 @@ class Standardized(WrappedKernel):
     def coordinates(self, R: Any) -> Array:
         """Those of the base."""
         return self.base_.coordinates(R)
+
+
+def _spread(deviations: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Standard deviations, infinite for constant columns."""
+    largest = np.abs(deviations).max(axis=0)
+    varies = largest > _CONSTANT * np.abs(rows).max(axis=0)
+    unit = np.where(varies, largest, 1.0)  # squares of deviations may not be finite
+    spread = unit * np.sqrt(np.mean((deviations / unit) ** 2, axis=0))
+    return np.asarray(np.where(varies, spread, np.inf))
+
+
+def _given(values: Any, name: str, rows: np.ndarray) -> np.ndarray:
+    """A number for each column."""
+    found = check_numbers(values, name)
+    if found.shape != (rows.shape[1],) or np.isnan(found).any():
+        raise ValueError(f"`{name}` must be a number for each of {rows.shape[1]} columns, got {values!r:.60}.")
+    return found
 
 
 def check_dense(X: Any) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,10 @@ from iokr._validation.arguments import check_integer, check_number
 from iokr.gram.operators import IdentityMatrix
 from iokr.kernels.nystroem import ProjectedKernel
 from iokr.problem import Problem
+from iokr.solvers.closed_form.symmetric_system import scatter
+from iokr.solvers.constants import typical_constants
+from iokr.solvers.iterative.certificate import feasible
+from iokr.solvers.iterative.reduced import LabeledProblem
 
 __all__ = ["certify", "select_rank"]
 
@@ -26,8 +31,9 @@ def certify(model: Any, rows: int | None = None) -> float:
 
     ĥ is the fit with K̂ ≤ K of `Nystroem` or `Sketch`, J* the minimum with K itself. λĈ = w∘(Ψ − Ĥ), or the dual point
     of another loss, is feasible for both problems, so the gap is the difference of the dual values (plus the solver's
-    own). For the square loss J(ĥ) − J* = ½Σ w_i‖ĥ_i − h*_i‖² + (λ/2)‖ĥ − h*‖². It is usually within a small factor, and
-    costs one pass over K in panels, 2n²(p + q) flops, no memory.
+    own); with an intercept it sums to zero, and J(0) is that of the best constant. For the square loss J(ĥ) − J* =
+    ½Σ w_i‖ĥ_i − h*_i‖² + (λ/2)‖ĥ − h*‖². It is usually within a small factor, and costs one pass over K in panels,
+    2n²(p + q) flops, no memory.
 
     Parameters
     ----------
@@ -60,21 +66,33 @@ def certify(model: Any, rows: int | None = None) -> float:
     H, Psi = problem.gram @ C, problem.targets
     xp, lam = array_namespace(H), problem.alpha
     weight = asarray_like(problem.row_weight, H)
+    if model.solution_.intercept is not None:
+        H = H + model.solution_.intercept[None, :]
     if isinstance(problem.Psi, IdentityMatrix):  # coordinates in which K_Y is I
         V = asarray_like(model.embedding_.euclidean(problem.like), H)
         C, H, Psi = matmul(C, V), matmul(H, V), V
-    at_zero = float(xp.sum(weight * problem.loss.value(Psi * 0.0, Psi)))
+    constants = Psi * 0.0
+    if problem.constants is not None:
+        constants = constants + typical_constants(replace(problem, Psi=Psi))
+    at_zero = float(xp.sum(weight * problem.loss.value(constants, Psi)))
     if at_zero == 0:
         return 0.0
     if problem.loss.quadratic:
         W, own = weight[:, None] * (Psi - H), 0.0
     else:
-        W = problem.loss.feasible(lam * C, Psi, weight)
+        W = _dual_point(problem, lam * C)
         primal = float(xp.sum(weight * problem.loss.value(H, Psi))) + lam / 2 * float(xp.sum(C * H))
         energy = float(xp.sum(W * (problem.gram @ W))) / (2 * lam)
         own = primal - float(xp.sum(problem.loss.dual(W, Psi, weight))) + energy
     left = _left_out(kernel, Phi, R, W, problem, _chosen(rows, n))
     return (own + left / (2 * lam)) / at_zero
+
+
+def _dual_point(problem: Problem, W: Array) -> Array:
+    """W in the domain of the conjugate, with an intercept of sum zero; 0 for rows without weight."""
+    labeled = LabeledProblem(problem)
+    active = labeled.points.active
+    return scatter(feasible(labeled, take_rows(W, active)), active, problem.n_labeled)
 
 
 def _chosen(rows: int | None, n: int) -> np.ndarray:
@@ -121,8 +139,7 @@ def _projected(model: Any) -> tuple[Any, Any, Problem]:
             "With a covariance operator `certify` needs coordinates; set `embedding=Nystroem(n_components)`."
         )
     alpha = model.alpha_ if hasattr(model, "alpha_") else model.alpha
-    solved = Problem(problem.gram, problem.Psi, problem.loss, float(alpha), weight=problem.weight)
-    return kernel.base_, inputs.points, solved
+    return kernel.base_, inputs.points, replace(problem, alpha=float(alpha), rest=None)
 
 
 def select_rank(

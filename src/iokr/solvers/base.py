@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from iokr._array import Array, array_namespace, asarray_like, matmul, take_rows
+from iokr._array import Array, array_namespace, asarray_like, matmul, take_rows, to_numpy
 from iokr._component import Component
 from iokr._system.memory import check_memory, device_errors
 from iokr.gram.operators import OutputOperator, as_array
@@ -222,12 +222,16 @@ class Path(ABC):
 
         May be overridden.
         """
+        return self.loo_shares(Psi, alphas, groups).sum(axis=1)
+
+    def loo_shares(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None = None) -> np.ndarray:
+        """What every row adds to `loo_errors`, (number of alphas, n)."""
         weight = self.row_weight[:, None]
         if self.mask is not None:
             weight = weight * self.mask
         weight = weight * (weight.shape[1] / weight.sum())
         residuals = self._residuals(Psi, alphas, groups)
-        return np.array([float(array_namespace(R).sum(asarray_like(weight, R) * R * R)) for R in residuals])
+        return np.array([to_numpy(array_namespace(R).sum(asarray_like(weight, R) * R * R, axis=1)) for R in residuals])
 
     def _residuals(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None) -> Iterable[Array]:
         """`loo_residuals` for each alpha. May be overridden."""

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import KFold, ShuffleSplit
+from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 
 from iokr import IOKR, IOKRCV
 from iokr.kernels import RBF
@@ -119,12 +119,12 @@ def test_several_kernels_and_strengths(name):
 
 @each_loss
 def test_output_kernels(name):
-    """Held-out errors in the output feature space, for outputs that the fold may not have seen."""
+    """Held-out errors in the output feature space, for outputs that the fold may not have seen; classes are stratified."""
     s = structured(name, "labels", n=18)
     model = IOKRCV(RBF(GAMMA), output_kernel=s.output_kernel, alphas=ALPHAS, cv=3, loss=s.loss, solver=TIGHT)
     model.fit(s.X, s.y)
     expected = np.zeros(4)
-    for train, test in KFold(3).split(s.X):
+    for train, test in StratifiedKFold(3).split(s.X, s.y):
         for k, alpha in enumerate(ALPHAS):
             one = IOKR(RBF(GAMMA), output_kernel=s.output_kernel, loss=s.loss, alpha=alpha, solver=TIGHT)
             one.fit(s.X[train], s.y[train])

@@ -11,8 +11,10 @@ from sklearn.base import BaseEstimator, clone
 from iokr._component import Component
 from iokr.estimators.inputs import check_kernel
 from iokr.estimators.regression.base import KernelRegression
+from iokr.estimators.regression.cv import IOKRCV
 from iokr.estimators.regression.iokr import IOKR
 from iokr.kernels.base import Kernel
+from iokr.kernels.standardized import Standardized
 from iokr.operator_kernels.base import OperatorKernel
 
 __all__ = [
@@ -27,7 +29,7 @@ __all__ = [
     "split_guarantee",
 ]
 
-_HARMLESS = {"center_"}  # the origin of coordinates, for precision: it changes no value of a kernel
+_HARMLESS = {"center_", "offset_"}  # for precision: they change no value of a kernel
 _SEARCHES = ("param_grid", "param_distributions")  # of scikit-learn's searches
 _LISTS = ("alphas", "manifold_weights", "kernel")  # of searches of this library
 
@@ -42,6 +44,8 @@ def selects(model: Any) -> bool:
         return True
     if "alphas" not in parameters:
         return False
+    if parameters.get("kernel", ...) is None and parameters.get("alpha") is None and "standardize" in parameters:
+        return True
     lists = [parameters[name] for name in _LISTS if name in parameters]
     return any(isinstance(values, (list, tuple, np.ndarray)) and len(values) > 1 for values in lists)
 
@@ -72,7 +76,7 @@ def estimated_parts(component: Any, fitted: Any) -> Iterator[str]:
 def estimated(model: KernelRegression) -> list[str]:
     """What a fitted regression estimated from its rows, apart from the coefficients."""
     embedding: Any = model.embedding_
-    kernel = check_kernel(_first(model.kernel))
+    kernel = _unfitted(model)
     fitted: Any = model.kernel_.scalar if embedding.functional else model.kernel_  # A of curves is that of their nodes
     found = [*estimated_parts(kernel, fitted), *estimated_parts(model.output_kernel, model.output_kernel_)]
     if embedding.functional and np.any(embedding.mean_):
@@ -93,6 +97,8 @@ def _fixed(component: Any, fitted: Any) -> Any:
             copy.set_params(**{name: _fixed(value, found)})
         elif value is None and isinstance(found, (int, float, np.number)):
             copy.set_params(**{name: float(found)})
+        elif value is None and isinstance(found, np.ndarray):
+            copy.set_params(**{name: found})
         elif isinstance(value, (list, tuple)) and isinstance(found, (list, tuple)) and len(value) == len(found):
             parts = [_fixed(a, b) if isinstance(b, Component) else a for a, b in zip(value, found, strict=True)]
             copy.set_params(**{name: type(value)(parts)})
@@ -101,11 +107,8 @@ def _fixed(component: Any, fitted: Any) -> Any:
 
 def fixed_model(model: KernelRegression) -> IOKR:
     """A regression with the kernel, the bandwidth and the alpha of a fitted one."""
-    kernel = _first(model.kernel)
-    if isinstance(model.kernel, (list, tuple)) and len(model.kernel) > 1:
-        kernel = model.kernel[model.best_index_[0]]
     return IOKR(
-        _fixed(check_kernel(kernel), model.kernel_),
+        _fixed(_unfitted(model), model.kernel_),
         output_kernel=_fixed(model.output_kernel, model.output_kernel_),
         embedding=model.embedding,
         loss=model.loss,
@@ -116,8 +119,16 @@ def fixed_model(model: KernelRegression) -> IOKR:
     )
 
 
-def _first(kernel: Any) -> Any:
-    return kernel[0] if isinstance(kernel, (list, tuple)) else kernel
+def _unfitted(model: KernelRegression) -> Any:
+    """The kernel as it was before it was fitted: the one that was given, or that of a list which was chosen."""
+    kernel = model.kernel
+    if isinstance(kernel, (list, tuple)):
+        kernel = kernel[model.best_index_[0]] if len(kernel) > 1 else kernel[0]
+    scalar = model.kernel_.scalar
+    chosen = kernel is None and isinstance(model, IOKRCV)
+    if chosen or (isinstance(scalar, Standardized) and not isinstance(kernel, (Standardized, OperatorKernel))):
+        kernel = scalar
+    return check_kernel(kernel)
 
 
 def guarantee(method: str, n: int, learned: list[str], *, separable: bool) -> str:

@@ -27,8 +27,8 @@ from iokr.estimators.regression.kernel_search import best_kernels
 from iokr.estimators.regression.posing import Data, Fit, TrainingSet, solve, square
 from iokr.estimators.search.ends import warn_at_end_of_widths, warn_at_ends
 from iokr.estimators.search.engine import Part, cv_results, forget_search, n_points, select
-from iokr.estimators.search.kernels import KERNEL_ROWS, kernel_list, with_standardized
-from iokr.estimators.search.result import ALPHAS, Axis, SearchResult, listed
+from iokr.estimators.search.kernels import kernel_list, with_standardized
+from iokr.estimators.search.result import ALPHAS, Axis, OneStandardError, SearchResult, listed, smallest
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
@@ -48,8 +48,8 @@ class FunctionalCV(FunctionalRegression):
     Parameters
     ----------
     kernel : Kernel, or a list of them, default=None
-        None is a list for numbers, as in `IOKRCV`; for curves with gaps, too, it is searched beforehand, on curves with
-        straight lines in their gaps.
+        None is the best of a list for numbers (as in `IOKRCV`), by leave-one-out of curves without a curve kernel, with
+        straight lines in their gaps; alpha is then the largest whose error is within a standard error of the smallest.
     alphas : sequence of float
         19 from 1e-6 to 1e3 by default.
     curve_kernel : as in `Functional`, or a list of such, default=None
@@ -140,7 +140,9 @@ class FunctionalCV(FunctionalRegression):
         operators = [curve_operator(curve_kernel, data.outputs.embedding) for curve_kernel in curve_kernels]
         parts: dict[str, Any] = {"manifold": self.manifold, "solver": self.solver}
         if self.cv is None:
-            evaluate = leave_one_out(data, _posed(grid, operators), groups=together, **parts)
+            evaluate = leave_one_out(
+                data, _posed(grid, operators), groups=together, shares=self.kernel is None, **parts
+            )
         else:
             evaluate = self._on_folds(given, embedding, splits, grid, curve_kernels, parts)
 
@@ -152,31 +154,28 @@ class FunctionalCV(FunctionalRegression):
             self,
             axes,
             _on_axes(evaluate, len(curve_kernels)),
+            rule=OneStandardError() if self.kernel is None and self.cv is None else smallest,
             solve=solve_best,
             n_folds=n_folds,
             progress=report(progress, self),
         )
         self.kernel_search_ = kernel_search
         self._keep_curves(data, found.solution, operators[found.best_index[1]])
-        if self.kernel is None:
-            warn_at_end_of_widths(found if kernel_search is None else kernel_search)
-        warn_at_ends(found)
+        if kernel_search is not None:
+            warn_at_end_of_widths(kernel_search, n)
+        warn_at_ends(found, n)
         self.alpha_ = found.solution.alpha
         end(progress, self, X=X, y=y)
         return self
 
     def _kernels(
         self, data: Data, embedding: Curves, grid: Grid, groups: np.ndarray | None
-    ) -> tuple[SearchResult | None, list[Kernel]]:
-        """Kernels that are searched if none was given, and the search before it where there is one."""
+    ) -> tuple[SearchResult, list[Kernel]]:
+        """The search for a kernel if none was given, and the kernels that it leaves."""
         rows = data.rows
         known, _ = known_rows(rows.X, rows.weight)
         kernels = kernel_list(known, self.standardize)
-        with_gaps = data.targets.mask is not None
-        quick = data.targets.n <= KERNEL_ROWS and data.outputs.loss.quadratic and self.manifold is None
-        if quick and not with_gaps:
-            return None, kernels
-        if with_gaps:
+        if data.targets.mask is not None:
             rows = replace(rows, y=asarray_like(without_gaps(data.outputs.embedding.points_, rows.y), rows.y))
         encode = partial(self._encode, embedding=embedding)
         found, best = best_kernels(encode, rows, replace(grid, kernels=kernels), groups=groups)

@@ -163,7 +163,7 @@ class MultiTaskCV(TaskRegression):
             ]
             evaluate = _leave_one_out(posed, similarities, task_weights, grid.alphas, together)
         found = select(self, axes, evaluate, progress=report(progress, self))
-        warn_at_ends(found)
+        warn_at_ends(found, data.targets.n)
         self.alpha_, self.task_weight_ = found.best["alpha"], found.best["task_weight"]
         self.width_ = found.best["width"]
         best: _TaskModel = found.solution

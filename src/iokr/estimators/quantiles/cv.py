@@ -43,6 +43,7 @@ from iokr.solvers.iterative.admm import ADMM
 __all__ = ["QuantileCurvesCV"]
 
 _ALPHAS = (1e-3, 1e-2, 1e-1, 1.0, 10.0)  # for y in units of its spread
+_SMALLER = (1e-6, 1e-5, 1e-4)  # for kernels that are chosen, which may be wide
 _SEARCH_TOL = 1e-3  # relative gap on folds, far below the differences between their held-out losses
 
 
@@ -60,7 +61,7 @@ class QuantileCurvesCV(QuantileRegression):
         (`kernel_search_`).
     alphas : sequence of float, default=None
         None is (0.001, 0.01, 0.1, 1, 10)/s with s the mean distance of y from its median: a pinball loss is in units of
-        y, and so is 1/alpha.
+        y, and so is 1/alpha. If the kernel is chosen, too, which may be a wide one, it starts at 1e-6/s.
     level_kernels : sequence, default=None
         Each as `level_kernel` of `QuantileCurves`; None is `RBF(9.0)` alone.
     crossings : sequence of float, default=(0.05, 0.5)
@@ -122,13 +123,14 @@ class QuantileCurvesCV(QuantileRegression):
         alphas = None if self.alphas is None else check_values(self.alphas, "alphas", strict=True)
         crossings = check_values(self.crossings, "crossings", strict=False)
         rows = self._read(X, y, sample_weight, kernels[0])
-        if alphas is None:
-            alphas = [alpha / spread(rows) for alpha in _ALPHAS]
         kernel_search = None
         if self.kernel is None:
             kernel_search, kernels = self._best_kernels(rows)
         elif given is True:
             kernels = with_standardized(kernels)
+        if alphas is None:
+            relative = _ALPHAS if kernel_search is None else (*_SMALLER, *_ALPHAS)
+            alphas = [alpha / spread(rows) for alpha in relative]
         theta = check_levels(self.levels)
         levels = {
             (j, k): fit_levels(theta, level_kernels[j], crossings[k], self._level_constant)
@@ -148,8 +150,8 @@ class QuantileCurvesCV(QuantileRegression):
         found = select(self, axes, parts, n_folds=len(folds), progress=report(progress, self))
         self.kernel_search_ = kernel_search
         if kernel_search is not None:
-            warn_at_end_of_widths(kernel_search)
-        warn_at_ends(found)
+            warn_at_end_of_widths(kernel_search, len(rows.y))
+        warn_at_ends(found, len(rows.y))
         i, j, k, _ = found.best_index
         self._learn(rows.weighted(), kernels[i], levels[j, k], found.best["alpha"])
         end(progress, self, X=X, y=y)

@@ -26,8 +26,8 @@ from iokr.estimators.regression.posing import Data, Fit, TrainingSet, check_data
 from iokr.estimators.regression.streaming import check_alone, evaluate_chunks, solve_moments
 from iokr.estimators.search.ends import warn_at_end_of_widths, warn_at_ends
 from iokr.estimators.search.engine import cv_results, forget_search, n_points, select
-from iokr.estimators.search.kernels import KERNEL_ROWS, kernel_list, with_standardized
-from iokr.estimators.search.result import ALPHAS, SearchResult
+from iokr.estimators.search.kernels import kernel_list, with_standardized
+from iokr.estimators.search.result import ALPHAS, OneStandardError, SearchResult, smallest
 from iokr.kernels.base import Kernel
 from iokr.losses.base import Loss
 from iokr.manifolds.base import Manifold
@@ -47,10 +47,10 @@ class IOKRCV(KernelRegression):
     Parameters
     ----------
     kernel : Kernel, OperatorKernel, or a list of them, default=None
-        As in `IOKR`; a list is searched. None is a list for numbers: `RBF` at seven widths about the median distance,
-        `Laplacian` at five, `Linear`. With more than 1500 rows, another loss than the square, or a manifold, the kernel
-        is chosen beforehand, by leave-one-out of the square loss on at most 1500 rows (`kernel_search_`); the
-        second-best goes on, too, if the two differ by less than a standard error.
+        As in `IOKR`; a list is searched. None is a list for numbers, `RBF` at seven widths about the median distance,
+        `Laplacian` at five and `Linear`, from which the kernel is chosen first (`kernel_search_`): by leave-one-out of
+        the square loss, on at most 1500 rows. `Linear` is taken if it is not worse by a standard error, and alpha is
+        then the largest whose error is within one of the smallest.
     alphas : sequence of float
         Values of λ; 19 from 1e-6 to 1e3 by default.
     manifold_weights : sequence of float, default=None
@@ -74,7 +74,8 @@ class IOKRCV(KernelRegression):
     search_ : SearchResult
         The errors on named axes, all of them kept, those of each fold, and the choice.
     kernel_search_ : SearchResult, or None
-        The search for a kernel on a part of the rows, where there was one.
+        The search for a kernel, where none was given. With more than 1500 rows the second-best is in `search_`, too, if
+        it is not worse by a standard error.
     best_index_ : tuple of int
         Index of the smallest error.
     cv_results_ : dict
@@ -142,14 +143,14 @@ class IOKRCV(KernelRegression):
                 "graphs, as `y` does not hold vectors; set `output_kernel`, or choose `alpha` yourself."
             )
         grid = self._with_kernels(grid, rows)
-        beforehand = self.kernel is None and self._chooses_beforehand(data)
-        progress = begin(self, n_points(grid.axes) * n_folds, X=X, y=y)
+        chosen = self.kernel is None
+        progress = begin(self, n_points(grid.axes) * (1 if chosen else n_folds), X=X, y=y)
         kernel_search = None
-        if beforehand:
+        if chosen:
             kernel_search, grid = self._best_kernels(rows, grid, together, report(progress, self))
         parts: dict[str, Any] = {"manifold": self.manifold, "solver": self.solver}
         if self.cv is None:
-            evaluate = leave_one_out(data, grid, groups=together, **parts)
+            evaluate = leave_one_out(data, grid, groups=together, shares=chosen, **parts)
         else:
             if data.targets.mask is not None:
                 check_observed(data.targets.mask)  # so that errors name rows of y, not rows of a fold
@@ -159,13 +160,14 @@ class IOKRCV(KernelRegression):
             best = found.best
             return solve(data, best["kernel"], best["alpha"], best["manifold__weight"], **parts)
 
-        tell = None if beforehand else report(progress, self)
-        found = select(self, grid.axes, evaluate, solve=solve_best, n_folds=n_folds, progress=tell)
+        tell = None if chosen else report(progress, self)
+        rule = OneStandardError() if chosen and self.cv is None else smallest
+        found = select(self, grid.axes, evaluate, rule=rule, solve=solve_best, n_folds=n_folds, progress=tell)
         self.kernel_search_ = kernel_search
         self._set_choice(data, found.solution)
-        if self.kernel is None:
-            warn_at_end_of_widths(found if kernel_search is None else kernel_search)
-        warn_at_ends(found)
+        if kernel_search is not None:
+            warn_at_end_of_widths(kernel_search, data.targets.n)
+        warn_at_ends(found, data.targets.n)
         end(progress, self, X=X, y=y)
         return self
 
@@ -177,11 +179,6 @@ class IOKRCV(KernelRegression):
         if self.standardize is True:
             return replace(grid, kernels=with_standardized(grid.kernels))
         return grid
-
-    def _chooses_beforehand(self, data: Data) -> bool:
-        """Whether the kernel is chosen on a part of the rows, or by the square loss in place of another."""
-        n = data.targets.n
-        return n > KERNEL_ROWS or self.manifold is not None or not data.outputs.loss.quadratic
 
     def _best_kernels(
         self, rows: TrainingSet, grid: Grid, groups: np.ndarray | None, progress: Any

@@ -19,7 +19,7 @@ from iokr.data.objects import distinct, error_context
 from iokr.estimators.inputs import check_kernel, fresh_solver
 from iokr.estimators.regression.posing import Data, Fit, FittedInputs, pose, warn_centred
 from iokr.estimators.search.engine import Part
-from iokr.estimators.search.result import Axis, Choice, check_values, listed
+from iokr.estimators.search.result import Axis, Choice, check_values, excess, listed
 from iokr.kernels.base import Kernel
 from iokr.kernels.generic import Delta
 from iokr.manifolds.base import Manifold
@@ -135,10 +135,12 @@ def leave_one_out(
     manifold: Manifold | None = None,
     solver: Solver | None = None,
     groups: np.ndarray | None = None,
+    shares: bool = False,
 ) -> Iterator[Part]:
     """(1/n) Σ_i ‖ψ(y_i) − h₋ᵢ(x_i)‖², a path over alpha for every kernel and manifold weight; parts solve to a `Fit`.
 
-    With `groups` each row is left out together with its group.
+    With `groups` each row is left out together with its group. With `shares` the parts have the measures of the rule
+    `OneStandardError`, too.
     """
     check_quadratic(data)
     outputs, weight = data.outputs, data.targets.weight
@@ -152,13 +154,17 @@ def leave_one_out(
         else:  # in orthonormal coordinates errors are sums of squares
             if targets is None:
                 targets = outputs.embedding.euclidean(problem.like)
-            errors = path.loo_errors(targets, grid.alphas, groups) + outputs.embedding.left_out(weight, groups)
+            if shares:
+                of_rows = path.loo_shares(targets, grid.alphas, groups)
+            errors = of_rows.sum(axis=1) if shares else path.loo_errors(targets, grid.alphas, groups)
+            errors = errors + outputs.embedding.left_out(weight, groups)
         if not np.all(np.isfinite(errors)):
             raise ValueError(
                 f"Leave-one-out errors are not finite for {grid.kernels[i]!r}; scale the data or raise the alphas."
             )
         solve = partial(fit_on_path, inputs, kept, path, problem.Psi, grid.manifold_weights[j])
-        yield Part((i, j), errors, solve=solve)
+        values = {"error": errors, "excess": excess(of_rows, groups)} if shares else errors
+        yield Part((i, j), values, solve=solve)
 
 
 def fit_on_path(

@@ -8,18 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from iokr._array import to_numpy
 from iokr.estimators.progress import Progress
 from iokr.estimators.regression.evaluate import Grid, closed_paths, leave_one_out
 from iokr.estimators.regression.posing import Data, TrainingSet
 from iokr.estimators.search.engine import search
-from iokr.estimators.search.kernels import KERNEL_ROWS
-from iokr.estimators.search.result import SearchResult
+from iokr.estimators.search.kernels import KERNEL_ROWS, is_linear
+from iokr.estimators.search.result import SearchResult, excess
 from iokr.losses.square import Square
 from iokr.solvers.base import Solver
 from iokr.solvers.closed_form.paths import ClosedForm
 
 __all__ = ["best_kernels", "sampled_rows", "with_square_loss"]
+
+_COMMON = 0.95  # of the rows: larger differences than these have count as theirs, so that no outlier hides the others
 
 
 def sampled_rows(n: int, weight: np.ndarray | None = None) -> np.ndarray:
@@ -47,7 +48,10 @@ def best_kernels(
     solver: Solver | None = None,
     progress: Progress | None = None,
 ) -> tuple[SearchResult, list[Any]]:
-    """The search on a sample of the rows, and its best kernel; the second, too, if they are within a standard error.
+    """The search on a sample of the rows, and its best kernel.
+
+    The inner product is taken if it is not worse by a standard error, paired over rows: other kernels follow outliers
+    of the inputs. A second kernel goes on, too, if it is not worse by a standard error and there are more rows.
 
     Parameters
     ----------
@@ -70,6 +74,7 @@ def best_kernels(
     kernels : list of one or two kernels
     """
     chosen = sampled_rows(len(rows.y), rows.weight)
+    known = len(rows.y) if rows.weight is None else int(np.count_nonzero(rows.weight > 0))
     part = replace(rows, X_unlabeled=None).restrict(chosen, pairwise=False)
     data = with_square_loss(encode(part))
     together = None if groups is None else np.unique(groups[chosen], return_inverse=True)[1]
@@ -78,24 +83,30 @@ def best_kernels(
     found = search(grid.axes, (replace(part, solve=None) for part in parts), progress=progress)
     if found.interrupted:
         return found, []
-    errors = np.min(found.values, axis=(1, 2))
-    first, *others = (int(i) for i in np.argsort(errors, kind="stable"))
-    if not others:
-        return found, [grid.kernels[first]]
-    second = others[0]
-    leading, following = (_row_errors(data, grid, found, kernel, together) for kernel in (first, second))
-    difference = following - leading
-    kernels = [grid.kernels[first]]
-    if difference.mean() < difference.std() / np.sqrt(len(difference)):
-        kernels.append(grid.kernels[second])
-    return found, kernels
+    first, *others = np.argsort(np.min(found.values, axis=(1, 2)), kind="stable").tolist()
+    linear = [i for i in others if is_linear(grid.kernels[i])]
+    second = [i for i in others if i not in linear][:1] if known > len(chosen) else []
+    shares = {i: _shares(data, grid, found, i, together) for i in (first, *linear, *second)}
+    for i in linear:
+        if _apart(shares[first], shares[i], together) <= 1.0:
+            return found, [grid.kernels[i]]
+    carried = [first, *(i for i in second if excess(np.stack([shares[first], shares[i]]), together)[1] <= 1.0)]
+    return found, [grid.kernels[i] for i in carried]
 
 
-def _row_errors(data: Data, grid: Grid, found: SearchResult, kernel: int, groups: np.ndarray | None) -> np.ndarray:
-    """w_i ‖ψ(y_i) − h₋ᵢ(x_i)‖² of each row, at the best alpha of a kernel."""
+def _shares(data: Data, grid: Grid, found: SearchResult, kernel: int, groups: np.ndarray | None) -> np.ndarray:
+    """What each row adds to the error of a kernel, at its best alpha."""
     alpha = grid.alphas[int(np.argmin(found.values[kernel, 0]))]
     one = Grid([grid.kernels[kernel]], grid.manifold_weights, [alpha])
     _, _, problem, path = next(closed_paths(data, one, None, None))
-    R = to_numpy(path.loo_residuals(data.outputs.embedding.euclidean(problem.like), alpha, groups))
-    weight = problem.row_weight if problem.mask is None else problem.row_weight[:, None] * problem.mask
-    return np.asarray((weight.reshape(len(R), -1) * R**2).sum(axis=1))
+    return np.asarray(path.loo_shares(data.outputs.embedding.euclidean(problem.like), [alpha], groups)[0])
+
+
+def _apart(best: np.ndarray, other: np.ndarray, groups: np.ndarray | None) -> float:
+    """How many standard errors the other is worse, by the differences that are common."""
+    difference = other - best
+    limit = np.quantile(np.abs(difference), _COMMON)
+    moved = best + np.clip(difference, -limit, limit)
+    if moved.sum() <= best.sum():
+        return 0.0
+    return float(excess(np.stack([best, moved]), groups)[1])

@@ -15,13 +15,16 @@ from iokr.kernels.vectors import RBF, Laplacian
 
 __all__ = ["warn_at_end_of_widths", "warn_at_ends"]
 
+_ROWS = 20  # fewer choose by chance
 _LEAST = 5  # shorter lists are a choice, not a range
 _STEP = 0.01  # of the error: a smaller gain over the neighbour promises little
 _SPREAD = 1e-3  # of the largest error of the list: below, everything is explained
 
 
-def warn_at_ends(found: SearchResult) -> None:
-    """Warn if the best alpha or width is the first or last of its list, and its neighbour clearly worse."""
+def warn_at_ends(found: SearchResult, n: int) -> None:
+    """Warn if the best alpha of a search on n rows is the first or last of its list, and its neighbour clearly worse."""
+    if n < _ROWS:
+        return
     *_, axis = found.axes
     errors = -found.scores[found.best_index[:-1]]
     end = _clear_end(errors, list(axis.values))
@@ -36,8 +39,10 @@ def warn_at_ends(found: SearchResult) -> None:
         )
 
 
-def warn_at_end_of_widths(found: SearchResult) -> None:
+def warn_at_end_of_widths(found: SearchResult, n: int) -> None:
     """The same for the widths of the kernel that was chosen among those that are searched where none is given."""
+    if n < _ROWS:
+        return
     kernels = found.axes[0].values
     errors = np.min(-found.scores.reshape(len(kernels), -1), axis=1)
     chosen = kernels[found.best_index[0]]

@@ -232,7 +232,7 @@ def select(
     if found.interrupted:
         raise KeyboardInterrupt
     model.best_index_ = index
-    if len(rule.measures) > 1:
+    if rule.larger and len(rule.measures) > 1:
         model.areas_ = {measure: drop_single_axes(found.measures[measure])[0] for measure in rule.measures}
     return found
 

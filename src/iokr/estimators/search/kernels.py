@@ -13,7 +13,7 @@ from iokr.kernels.standardized import Standardized
 from iokr.kernels.vectors import RBF, Laplacian, Linear, median_gamma, median_gamma_l1, typical_rows
 from iokr.operator_kernels.base import OperatorKernel
 
-__all__ = ["KERNEL_ROWS", "default_kernel", "kernel_list", "standardizes", "with_standardized"]
+__all__ = ["KERNEL_ROWS", "default_kernel", "is_linear", "kernel_list", "standardizes", "with_standardized"]
 
 KERNEL_ROWS = 1500  # the most rows on which a kernel is chosen
 _RBF = tuple(4.0**k for k in range(-3, 4))  # γ in units of 1 / median of the squared distances: widths 8 to 1/8
@@ -53,6 +53,13 @@ def kernel_list(X: Any, standardize: Any = "auto") -> list[Kernel]:
     size = float(np.mean(np.sum(rows**2, axis=1)))
     kernels.append(Scaled(Linear(), _rounded(1.0 / size)) if size > 0 else Linear())
     return [Standardized(kernel) for kernel in kernels] if moved else kernels
+
+
+def is_linear(kernel: Any) -> bool:
+    """Whether a kernel of the list is the inner product."""
+    while isinstance(kernel, (Standardized, Scaled)):
+        kernel = kernel.base
+    return isinstance(kernel, Linear)
 
 
 def _rounded(value: float) -> float:

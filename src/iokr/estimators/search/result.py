@@ -17,10 +17,12 @@ __all__ = [
     "Axis",
     "Choice",
     "Extreme",
+    "OneStandardError",
     "Rule",
     "SearchResult",
     "check_values",
     "drop_single_axes",
+    "excess",
     "largest",
     "listed",
     "smallest",
@@ -183,6 +185,43 @@ class Extreme:
         scores = values if self.larger else -values
         best = int(np.argmax(scores))
         return Choice(float(scores[best]), best, path[best])
+
+
+@dataclass(frozen=True)
+class OneStandardError:
+    """The largest value of a path whose error is within one standard error of the smallest, paired over rows.
+
+    `excess` is the difference in standard errors. Errors that cannot be told apart leave the choice to caution: with
+    few rows the smallest one is often small by chance, at a value that follows the noise.
+    """
+
+    measures: tuple[str, str] = ("error", "excess")
+    larger: bool = False
+
+    def values(self, measures: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The error."""
+        return measures[self.measures[0]]
+
+    def choose(self, measures: Mapping[str, np.ndarray], path: Sequence[Any]) -> Choice:
+        """The largest of the values that are within one standard error."""
+        error, excess = (measures[name] for name in self.measures)
+        within = np.flatnonzero(excess <= 1.0)
+        chosen = int(within[np.argmax([path[i] for i in within])])
+        return Choice(-float(np.min(error)), chosen, path[chosen])
+
+
+def excess(shares: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:
+    """(Σ_i e_i − e_i*) / its standard error for rows of errors e (c, n), e* the row with the smallest sum.
+
+    With `groups`, integers, errors are summed within each first.
+    """
+    if groups is not None:
+        together = np.unique(groups, return_inverse=True)[1]
+        shares = np.stack([np.bincount(together, row) for row in shares])
+    difference = shares - shares[np.argmin(shares.sum(axis=1))]
+    total, deviation = difference.sum(axis=1), difference.std(axis=1) * np.sqrt(shares.shape[1])
+    apart = np.where(total > 0, np.inf, 0.0)  # where all rows differ alike
+    return np.asarray(np.divide(total, deviation, out=apart, where=deviation > 0))
 
 
 smallest = Extreme()
