@@ -211,8 +211,8 @@ def test_the_end_of_a_list_is_named():
     (said,) = _warnings(IOKRCV(RBF(0.05), alphas=alphas), X, y)
     assert re.search(r"smallest of the list.*extend `alphas`", said)
     assert _warnings(IOKRCV(RBF(0.5), alphas=np.geomspace(1e-6, 1e3, 19)), X, y) == []
-    x = np.linspace(0, 1, 60)[:, None]
-    said = _warnings(IOKRCV(), x, np.sin(300 * x[:, 0]))
+    x = np.linspace(0, 1, 200)[:, None]
+    said = _warnings(IOKRCV(), x, np.sin(80 * x[:, 0]))
     assert any("narrowest of the list" in text for text in said)
 
 
