@@ -10,8 +10,9 @@ from sklearn.datasets import make_friedman1
 
 from iokr import IOKR, IOKRCV, Conformal, FunctionalCV, IOKRClassifier, IOKRRegressor, MultiTaskCV, QuantileCurvesCV
 from iokr.estimators.regression import kernel_search
+from iokr.estimators.search.ends import warn_at_end_of_widths
 from iokr.estimators.search.kernels import is_linear, kernel_list
-from iokr.estimators.search.result import ALPHAS
+from iokr.estimators.search.result import ALPHAS, Axis, SearchResult
 from iokr.kernels import RBF, Laplacian, Linear, Scaled, Standardized
 from iokr.losses import Huber
 from iokr.manifolds import Laplacian as GraphLaplacian
@@ -205,15 +206,36 @@ def _warnings(model, X, y):
 
 
 def test_the_end_of_a_list_is_named():
-    """The smallest of large alphas, the narrowest kernel on a rough function; nothing where the best lies inside."""
+    """The smallest of large alphas; nothing where the best lies inside."""
     X, y = friedman()
     alphas = np.geomspace(1e-3, 1e-1, 5)
     (said,) = _warnings(IOKRCV(RBF(0.05), alphas=alphas), X, y)
     assert re.search(r"smallest of the list.*extend `alphas`", said)
     assert _warnings(IOKRCV(RBF(0.5), alphas=np.geomspace(1e-6, 1e3, 19)), X, y) == []
-    x = np.linspace(0, 1, 200)[:, None]
-    said = _warnings(IOKRCV(), x, np.sin(80 * x[:, 0]))
-    assert any("narrowest of the list" in text for text in said)
+
+
+@pytest.mark.parametrize(
+    ("errors", "said"),
+    [
+        ([9, 8, 7, 6, 5, 4, 3], "narrowest"),
+        ([3, 4, 5, 6, 7, 8, 9], "widest"),
+        ([9, 8, 3, 6, 5, 4, 7], ""),
+        ([9, 8, 7, 6, 5, 3.001, 3], ""),
+    ],
+)
+def test_the_end_of_the_widths_is_named(errors, said):
+    """Where the error still falls clearly; not for few rows."""
+    kernels = [Standardized(RBF(4.0**k)) for k in range(-3, 4)]
+    values = np.array(errors, dtype=float)[:, None, None]
+    axes = (Axis("kernel", [*kernels, Linear()]), Axis("manifold__weight", [0.0]), Axis("alpha", [1.0]))
+    values = np.concatenate([values, np.full((1, 1, 1), 10.0)])
+    found = SearchResult(axes, values, False, {}, best_index=(int(np.argmin(values)), 0, 0))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_at_end_of_widths(found, 10)
+        assert not caught
+        warn_at_end_of_widths(found, 100)
+    assert [said in str(warning.message) for warning in caught] == ([True] if said else [])
 
 
 def test_a_long_search_says_so_before(monkeypatch):

@@ -191,7 +191,7 @@ class Extreme:
 class OneStandardError:
     """The largest value of a path whose error is within one standard error of the smallest, paired over rows.
 
-    `excess` is the difference in standard errors. Errors that cannot be told apart leave the choice to caution: with
+    `excess` is the difference in standard errors. Where errors do not differ clearly the choice is a cautious one: with
     few rows the smallest one is often small by chance, at a value that follows the noise.
     """
 
@@ -220,7 +220,7 @@ def excess(shares: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:
         shares = np.stack([np.bincount(together, row) for row in shares])
     difference = shares - shares[np.argmin(shares.sum(axis=1))]
     total, deviation = difference.sum(axis=1), difference.std(axis=1) * np.sqrt(shares.shape[1])
-    apart = np.where(total > 0, np.inf, 0.0)  # where all rows differ alike
+    apart = np.where(total > 0, np.inf, 0.0)  # where all rows differ equally
     return np.asarray(np.divide(total, deviation, out=apart, where=deviation > 0))
 
 
