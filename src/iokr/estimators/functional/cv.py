@@ -84,7 +84,7 @@ class FunctionalCV(FunctionalRegression):
     >>> x, theta = np.linspace(0, 1, 20)[:, None], np.linspace(0, 1, 30)
     >>> model = FunctionalCV(alphas=(1e-6, 1.0), curve_kernel=[RBF(1.0), RBF(100.0)]).fit(x, np.sin(9 * theta * x))
     >>> model.alpha_, model.loo_errors_.shape
-    (1e-06, (13, 2, 2))
+    (1e-06, (2, 2))
     """
 
     kernel: Any = None

@@ -80,7 +80,7 @@ class IOKRClassifier(ClassifierMixin, PlainModel):  # type: ignore[misc]
     >>> round(model.score(X[1::2], y[1::2]), 2)
     0.95
     >>> model.predict_proba(X[77:78]).round(2)
-    array([[0.03, 0.23, 0.74]])
+    array([[0.02, 0.33, 0.65]])
     """
 
     kernel: Any = None

@@ -69,7 +69,7 @@ class IOKRRegressor(RegressorMixin, PlainModel):  # type: ignore[misc]
     >>> model = IOKRRegressor().fit(X, np.sin(X[:, 0]) + np.random.default_rng(0).normal(size=40) / 10)
     >>> mean, std = model.predict([[1.5], [9.0]], return_std=True)
     >>> mean.round(2), std.round(2)
-    (array([0.93, 2.3 ]), array([0.07, 6.9 ]))
+    (array([0.93, 0.17]), array([0.07, 0.78]))
     """
 
     kernel: Any = None

@@ -92,7 +92,7 @@ class IOKRCV(KernelRegression):
     >>> X = np.linspace(0, 6, 40)[:, None]
     >>> model = IOKRCV().fit(X, np.sin(X[:, 0]))
     >>> model.kernel_, model.alpha_, model.loo_errors_.shape
-    (Standardized(base=RBF(gamma=0.925347)), 1e-06, (13, 19))
+    (Standardized(base=RBF(gamma=0.925347)), 1e-06, (19,))
     """
 
     kernel: Any = None
