@@ -43,7 +43,8 @@ def test_files_of_both_formats_show_the_present_parameters(path):
     sections = describe(path)
     assert sections["File"]["format"].startswith(path.parent.name.removeprefix("format"))
     shown, parameters = set(sections["Parameters"]), set(model.get_params(deep=False))
-    assert shown <= parameters and parameters - shown <= {"intercept", "manifold", "standardize", "widths"}  # which were added later
+    added = {"intercept", "manifold", "standardize", "widths"}  # since the files were written
+    assert shown <= parameters and parameters - shown <= added
 
 
 def test_values_are_written_as_python_does(tmp_path):

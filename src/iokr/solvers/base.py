@@ -222,7 +222,7 @@ class Path(ABC):
 
         May be overridden.
         """
-        return self.loo_shares(Psi, alphas, groups).sum(axis=1)
+        return np.asarray(self.loo_shares(Psi, alphas, groups).sum(axis=1))
 
     def loo_shares(self, Psi: Array, alphas: Sequence[float], groups: np.ndarray | None = None) -> np.ndarray:
         """What every row adds to `loo_errors`, (number of alphas, n)."""

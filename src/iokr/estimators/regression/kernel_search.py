@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from iokr.data.objects import n_objects
 from iokr.estimators.progress import Progress
 from iokr.estimators.regression.evaluate import Grid, closed_paths, leave_one_out
 from iokr.estimators.regression.posing import Data, TrainingSet
@@ -73,8 +74,9 @@ def best_kernels(
         Errors on the axes kernel × manifold weight × alpha.
     kernels : list of one or two kernels
     """
-    chosen = sampled_rows(len(rows.y), rows.weight)
-    known = len(rows.y) if rows.weight is None else int(np.count_nonzero(rows.weight > 0))
+    n = n_objects(rows.y)
+    chosen = sampled_rows(n, rows.weight)
+    known = n if rows.weight is None else int(np.count_nonzero(rows.weight > 0))
     part = replace(rows, X_unlabeled=None).restrict(chosen, pairwise=False)
     data = with_square_loss(encode(part))
     together = None if groups is None else np.unique(groups[chosen], return_inverse=True)[1]

@@ -205,8 +205,8 @@ class OneStandardError:
     def choose(self, measures: Mapping[str, np.ndarray], path: Sequence[Any]) -> Choice:
         """The largest of the values that are within one standard error."""
         error, excess = (measures[name] for name in self.measures)
-        within = np.flatnonzero(excess <= 1.0)
-        chosen = int(within[np.argmax([path[i] for i in within])])
+        within = np.flatnonzero(excess <= 1.0).tolist()
+        chosen = max(within, key=lambda i: path[i])
         return Choice(-float(np.min(error)), chosen, path[chosen])
 
 
