@@ -22,7 +22,7 @@ _SPREAD = 1e-3  # of the largest error of the list: below, everything is explain
 
 
 def warn_at_ends(found: SearchResult, n: int) -> None:
-    """Warn if the best alpha of a search on n rows is the first or last of its list, and its neighbour clearly worse."""
+    """Warn if the best alpha for n rows is the first or last of its list, and its neighbour clearly worse."""
     if n < _ROWS:
         return
     *_, axis = found.axes
