@@ -119,7 +119,7 @@ def test_several_kernels_and_strengths(name):
 
 @each_loss
 def test_output_kernels(name):
-    """Held-out errors in the output feature space, for outputs that the fold may not have seen; folds are stratified."""
+    """Held-out errors in the output feature space, for outputs the fold may not have seen; folds are stratified."""
     s = structured(name, "labels", n=18)
     model = IOKRCV(RBF(GAMMA), output_kernel=s.output_kernel, alphas=ALPHAS, cv=3, loss=s.loss, solver=TIGHT)
     model.fit(s.X, s.y)
