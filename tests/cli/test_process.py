@@ -63,7 +63,8 @@ def test_a_reader_that_leaves_does_not_lose_the_run(tmp_path):
 def test_a_reader_that_leaves_is_no_error():
     """`iokr doctor | true`: the pipe is closed before anything is written."""
     command = [sys.executable, "-m", "iokr.cli", "doctor"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=buffered) as process:
         process.stdout.close()
         assert process.stderr.read() == ""
         assert process.wait(timeout=60) == 0

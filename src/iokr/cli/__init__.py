@@ -4,6 +4,8 @@ Signal handlers are installed before anything is imported, and nothing heavy is 
 that `iokr --help` answers at once.
 """
 
+import os
+import sys
 from typing import TYPE_CHECKING
 
 from iokr._lazy import lazy_names
@@ -23,4 +25,15 @@ def main() -> None:
     end_at_signals()
     from iokr.cli.commands import app
 
-    app(prog_name="iokr")
+    try:
+        app(prog_name="iokr")
+    finally:
+        _flush()
+
+
+def _flush() -> None:
+    """Write what is left; if the reader has closed the pipe (`iokr doctor | head`) the rest goes nowhere."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

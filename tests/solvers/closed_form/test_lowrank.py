@@ -163,8 +163,8 @@ def test_rows_that_alone_decide_their_value_keep_their_digits(intercept):
     """h_ii → 1: 1 − h_ii would cancel. But for a fraction of 1e-11 the other rows are a problem of their own."""
     Phi, y = np.zeros((60, 3)), rng.normal(size=(60, 1))
     Phi[0, 0], Phi[1:, 1:] = 1e4, rng.normal(size=(59, 2))
-    # with an intercept e₀ has a part in two spaces, so that 1 − h₀₀ ≈ 1e-11 is a difference: eps · 1e8/α
-    first = 1e-5 if intercept else 1e-8
+    # with an intercept e₀ has a part in two spaces, so that 1 − h₀₀ ≈ 1e-11 is a difference: eps/1e-11, a few times
+    first = 1e-4 if intercept else 1e-8
     model, expected = IOKR(Linear(), solver=LowRank(), intercept=intercept), {}
     for alpha in (1e-3, 1.0):
         others = Ridge(Phi[1:] @ Phi[1:].T, y[1:], alpha, intercept=intercept)

@@ -91,7 +91,7 @@ class _FreeConstants:
             M = matmul(self.F * w[None, :], self.F.T)
             if not self._whole:
                 M = M + min(unit / c, _FAR**0.5) * self._M
-            self._inverse = c, xp.linalg.inv(M)
+            self._inverse = c, xp.linalg.pinv(M)  # singular where α underflows
         return self._inverse[1]
 
     def take(self, X: Array, T: Array, c: float) -> tuple[Array, Array]:
