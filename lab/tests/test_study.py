@@ -14,7 +14,6 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from joblib.externals.cloudpickle import register_pickle_by_value, unregister_pickle_by_value
 from threadpoolctl import threadpool_info
 
 from iokr._system.folders import ResultFolder
@@ -144,7 +143,10 @@ def _process(case, plan, data):
 
 
 def test_processes_compute_the_same_with_one_thread_each_and_resume(tmp_path):
-    register_pickle_by_value(sys.modules[__name__])  # which other processes cannot import by this name everywhere
+    cloudpickle = pytest.importorskip("cloudpickle")  # a part of joblib before 1.6
+    cloudpickle.register_pickle_by_value(
+        sys.modules[__name__]
+    )  # which other processes cannot import by this name everywhere
     study = Study(
         plans={"default": Plan(repeat=4)},
         load=lambda plan: 2.0,
@@ -156,7 +158,7 @@ def test_processes_compute_the_same_with_one_thread_each_and_resume(tmp_path):
     )
     run(study, study.plan(repeat=1), folder=tmp_path, n_jobs=2)
     report = run(study, study.plan(), folder=tmp_path, n_jobs=2)
-    unregister_pickle_by_value(sys.modules[__name__])
+    cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
     rows = report.tables[0].rows
     assert [row["value"] for row in rows] == [2.0, 3.0, 4.0, 5.0]
     assert all(row["process"] != os.getpid() and row["threads"] == 1 for row in rows)
