@@ -10,8 +10,9 @@ import pytest
 import reference
 from convex import Convex, EpsilonInsensitiveLoss, EpsilonSquareLoss, HuberLoss, Margin, factor
 from iokr import IOKR
+from iokr._component import component
 from iokr.kernels import RBF, Delta, Linear, Normalized, Polynomial
-from iokr.losses import EpsilonInsensitive, EpsilonSquare, Huber, MaxMargin
+from iokr.losses import EpsilonInsensitive, EpsilonSquare, Huber, Loss, MaxMargin
 from iokr.manifolds import Given
 from iokr.operator_kernels import Decomposable
 from iokr.problem import Problem
@@ -247,3 +248,23 @@ each_norm = pytest.mark.parametrize("name", NORMS)
 each_loss_and_intercept = pytest.mark.parametrize(  # the margin has none
     ("name", "intercept"), [(name, False) for name in NAMES] + [(name, True) for name in NORMS]
 )
+
+
+@component
+class AbsoluteCoordinates(Loss):
+    """ℓ(h, ψ) = Σ_j |h_j − ψ_j|: what a user writes to add a loss."""
+
+    smooth = False
+
+    def value(self, H, Psi):
+        return np.sum(np.abs(H - Psi), axis=1)
+
+    def gradient(self, H, Psi):
+        return np.sign(H - Psi)
+
+    def prox(self, Z, Psi, t):
+        R = Z - Psi
+        return Psi + np.sign(R) * np.maximum(np.abs(R) - 1 / t[:, None], 0.0)
+
+    def dual(self, W, Psi, weight):
+        return np.sum(W * Psi, axis=1)

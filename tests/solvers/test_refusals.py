@@ -10,6 +10,7 @@ from iokr.kernels import RBF, FromFunction
 from iokr.losses import Loss
 from iokr.problem import Solution
 from iokr.solvers import ADMM, LBFGS, Auto, Cholesky, Eigen, ManifoldEigen, Solver
+from loss_samples import AbsoluteCoordinates
 from samples import GAMMA, problem, regression
 
 
@@ -74,26 +75,7 @@ def test_a_fit_that_needs_more_memory_than_there_is(monkeypatch):
         IOKR(RBF(GAMMA)).fit(s.X, s.Y)
 
 
-class WithoutDomain(Loss):
-    """Σ_j |h_j − ψ_j|, without the domain of its conjugate."""
-
-    smooth = False
-
-    def value(self, H, Psi):
-        return np.sum(np.abs(H - Psi), axis=1)
-
-    def gradient(self, H, Psi):
-        return np.sign(H - Psi)
-
-    def prox(self, Z, Psi, t):
-        R = Z - Psi
-        return Psi + np.sign(R) * np.maximum(np.abs(R) - 1 / t[:, None], 0.0)
-
-    def dual(self, W, Psi, weight):
-        return np.sum(W * Psi, axis=1)
-
-
-class SmoothWithoutDomain(WithoutDomain):
+class SmoothAbsoluteCoordinates(AbsoluteCoordinates):
     """The same, declared smooth."""
 
     smooth = True
@@ -102,15 +84,15 @@ class SmoothWithoutDomain(WithoutDomain):
 def test_an_intercept_needs_the_domain_of_the_dual():
     """Multipliers with Σ_i W_i = 0 must still be feasible: without `feasible` the gap would not bound the distance."""
     s = regression(5)
-    with pytest.raises(ValueError, match=r"WithoutDomain\(\) has no `feasible`, which an intercept needs"):
-        IOKR(RBF(GAMMA), loss=WithoutDomain(), solver=ADMM()).fit(s.X, s.Y)
-    assert isinstance(IOKR(RBF(GAMMA), loss=WithoutDomain(), intercept=False).fit(s.X, s.Y).solver_.chosen_, ADMM)
+    with pytest.raises(ValueError, match=r"AbsoluteCoordinates\(\) has no `feasible`, which an intercept needs"):
+        IOKR(RBF(GAMMA), loss=AbsoluteCoordinates(), solver=ADMM()).fit(s.X, s.Y)
+    assert isinstance(IOKR(RBF(GAMMA), loss=AbsoluteCoordinates(), intercept=False).fit(s.X, s.Y).solver_.chosen_, ADMM)
 
 
 @pytest.mark.parametrize(("intercept", "solver"), [(True, LBFGS), (False, ADMM)])
 def test_auto_takes_the_solver_that_a_smooth_loss_allows(intercept, solver):
     ours = problem(intercept=intercept)[0]
-    assert isinstance(Auto().choose(replace(ours, loss=SmoothWithoutDomain())).solver, solver)
+    assert isinstance(Auto().choose(replace(ours, loss=SmoothAbsoluteCoordinates())).solver, solver)
 
 
 class WithoutIntercept(Solver):

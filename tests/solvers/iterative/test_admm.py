@@ -15,7 +15,7 @@ from iokr.losses import EpsilonInsensitive, Loss, Square
 from iokr.operator_kernels import Decomposable
 from iokr.problem import Problem
 from iokr.solvers import ADMM, IRLS, Auto, CoordinateDescent
-from loss_samples import HOLES, NAMES, SETTINGS, case, each_loss, each_norm
+from loss_samples import HOLES, NAMES, SETTINGS, AbsoluteCoordinates, case, each_loss, each_norm
 from reference import Ridge, assert_close
 from samples import GAMMA, operator
 
@@ -121,26 +121,6 @@ def test_rows_of_weight_zero_have_no_coefficients():
 
 
 # ----------------------------------------------------------------------------- a loss in one file
-
-
-@component
-class AbsoluteCoordinates(Loss):
-    """ℓ(h, ψ) = Σ_j |h_j − ψ_j|: what a user writes to add a loss."""
-
-    smooth = False
-
-    def value(self, H, Psi):
-        return np.sum(np.abs(H - Psi), axis=1)
-
-    def gradient(self, H, Psi):
-        return np.sign(H - Psi)
-
-    def prox(self, Z, Psi, t):
-        R = Z - Psi
-        return Psi + np.sign(R) * np.maximum(np.abs(R) - 1 / t[:, None], 0.0)
-
-    def dual(self, W, Psi, weight):
-        return np.sum(W * Psi, axis=1)
 
 
 class AbsoluteSlow:

@@ -40,7 +40,8 @@ class Constants:
 
     def coefficients(self, Psi: Array | IdentityMatrix, C: Array, operator: OutputOperator) -> Array:
         """B (k, q)."""
-        explained = operator.act(matmul(self.KU.T, C))  # type: ignore[union-attr]
+        assert self.KU is not None  # since `centre_system`
+        explained = operator.act(matmul(self.KU.T, C))
         if isinstance(Psi, IdentityMatrix):
             whole = np.zeros((self.shares.shape[1], Psi.shape[0]))
             whole[:, self.active] = to_numpy(self.weighted).T

@@ -134,8 +134,8 @@ class MomentsPath(PointsPath):
             part = take_rows(Phi, rows if points.whole else points.active[rows])
             if points.sqrt_w is not None:
                 part = points.sqrt_w[rows][:, None] * part
-            if self._mean is not None:
-                part = part - matmul(points.constants.U[rows, :], self._mean.T)  # type: ignore[union-attr]
+            if self._mean is not None and points.constants is not None:
+                part = part - matmul(points.constants.U[rows, :], self._mean.T)
             yield rows, part
 
     def _targets(self, Psi: Array) -> tuple[Array, Array]:

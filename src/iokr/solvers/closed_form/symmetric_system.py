@@ -312,7 +312,8 @@ class ManifoldGeometry(Geometry):
 
     def _with_constants(self, schur: Array) -> tuple[Array, Array, Array]:
         """√τ, O and 𝓑 = P − P O τ⁻¹ Oᵀ P with P + μ·schur = O diag(τ) Oᵀ, where constants are penalised."""
-        xp, U = array_namespace(schur), self.constants.U  # type: ignore[union-attr]
+        assert self.constants is not None  # else there is nothing to project out
+        xp, U = array_namespace(schur), self.constants.U
         P = eye_like(int(schur.shape[0]), schur) - matmul(U, U.T)
         tau, vectors = eigh(P + self.mu * schur)
         kept = tau > len(self.active) * _EPS * tau[-1]
