@@ -12,7 +12,7 @@ from iokr._validation.arguments import check_computed, check_numbers, check_vect
 from iokr.gram.scalar import ScalarGram
 from iokr.kernels.base import WrappedKernel, check_part, fit_part
 
-__all__ = ["Standardized"]
+__all__ = ["Standardized", "column_spread"]
 
 _CONSTANT = 64 * np.finfo(np.float64).eps  # a column whose spread is below this part of its values is constant
 
@@ -64,7 +64,7 @@ class Standardized(WrappedKernel):
             moved = check_computed(rows - self.mean_, what="x − m")
             self.offset_ = moved.mean(axis=0) if self.mean is None else np.zeros(rows.shape[1])
             self.scale_ = (
-                _spread(moved - self.offset_, rows) if self.scale is None else _given(self.scale, "scale", rows)
+                column_spread(rows, moved - self.offset_) if self.scale is None else _given(self.scale, "scale", rows)
             )
         if not np.all(self.scale_ > 0):
             raise ValueError("`scale` must be positive, infinite for columns that play no role.")
@@ -108,8 +108,10 @@ class Standardized(WrappedKernel):
         return self.base_.coordinates(R)
 
 
-def _spread(deviations: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Standard deviations, infinite for constant columns."""
+def column_spread(rows: np.ndarray, deviations: np.ndarray | None = None) -> np.ndarray:
+    """Standard deviations of columns, infinite for constant ones; `deviations` from the means, where they are known."""
+    if deviations is None:
+        deviations = rows - rows.mean(axis=0)
     largest = np.abs(deviations).max(axis=0)
     varies = largest > _CONSTANT * np.abs(rows).max(axis=0)
     unit = np.where(varies, largest, 1.0)  # squares of deviations may not be finite

@@ -12,6 +12,7 @@ from scipy.special import gammaln
 from iokr._array import is_sparse, to_numpy
 from iokr._validation.arguments import check_vectors
 from iokr.data.objects import take
+from iokr.kernels.standardized import column_spread
 
 if TYPE_CHECKING:
     from iokr.model_selection.tuning import Search
@@ -27,7 +28,6 @@ _ALPHAS = np.log([1e-4, 10.0]) + np.array([-_FOLD, _FOLD])  # alpha over the mea
 _PATIENCE = 3  # inclusions in a row that may raise the criterion: two columns can help where neither does alone
 _ROWS = 500  # on which columns are tried; widths are fitted to all rows
 _STEPS = 50  # of L-BFGS after an inclusion
-_CONSTANT = 64 * np.finfo(np.float64).eps  # a column whose spread is below this part of its values is constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +54,9 @@ def unit_widths(X: Any) -> np.ndarray:
     """1/(2s_l²) with s_l the standard deviation of column l; infinite for a constant column."""
     V = check_vectors(X)
     V = np.asarray(V.toarray() if is_sparse(V) else to_numpy(V), dtype=float)
-    with np.errstate(divide="ignore", over="ignore"):
-        spread = V.std(axis=0)
-        constant = spread <= _CONSTANT * np.abs(V).max(axis=0)
-        return np.where(constant, np.inf, 1 / (2 * spread * spread))
+    spread = column_spread(V)
+    with np.errstate(over="ignore", divide="ignore"):
+        return np.where(np.isinf(spread), np.inf, 1 / (2 * spread * spread))
 
 
 def select(search: Search, units: Mapping[str, np.ndarray], most: int) -> Selection:
