@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -120,6 +121,16 @@ def _searched(
     return clone(model).set_params(**best).fit(X, y), _text(best)
 
 
+def at_defaults(estimator: Callable[..., Any], X: Matrix, y: Any, search: Search) -> Fitted:
+    """An estimator with random numbers, without other arguments."""
+    return estimator(random_state=search.seed).fit(X, y), ""
+
+
+def tuned(estimator: Callable[..., Any], grid: Grid, scoring: str, X: Matrix, y: Any, search: Search) -> Fitted:
+    """The same by inner folds."""
+    return _searched(estimator(random_state=search.seed), grid, X, y, search, scoring)
+
+
 _ERROR = "neg_mean_squared_error"
 
 
@@ -186,22 +197,6 @@ def support(X: Matrix, y: Matrix, search: Search) -> Fitted:
     return _searched(_standardised(SVR()), grid, X, y, search, _ERROR, search.rows(len(y)))
 
 
-def forest(X: Matrix, y: Matrix, search: Search) -> Fitted:
-    """At its defaults."""
-    return RandomForestRegressor(random_state=search.seed).fit(X, y), ""
-
-
-def tuned_forest(X: Matrix, y: Matrix, search: Search) -> Fitted:
-    """By inner folds."""
-    model = RandomForestRegressor(random_state=search.seed)
-    return _searched(model, FOREST, X, y, search, _ERROR)
-
-
-def boosting(X: Matrix, y: Matrix, search: Search) -> Fitted:
-    """At its defaults."""
-    return HistGradientBoostingRegressor(random_state=search.seed).fit(X, y), ""
-
-
 def tuned_boosting(X: Matrix, y: Matrix, search: Search) -> Fitted:
     """By inner folds, the number of iterations among all."""
     model = HistGradientBoostingRegressor(max_iter=MOST_ITERATIONS, early_stopping=False, random_state=search.seed)
@@ -212,9 +207,9 @@ REGRESSORS: dict[str, Callable[[Matrix, Any, Search], Fitted]] = {
     "RidgeCV": ridge,
     "KernelRidge": kernel_ridge,
     "SVR": support,
-    "random forest": forest,
-    "random forest, tuned": tuned_forest,
-    "boosting": boosting,
+    "random forest": partial(at_defaults, RandomForestRegressor),
+    "random forest, tuned": partial(tuned, RandomForestRegressor, FOREST, _ERROR),
+    "boosting": partial(at_defaults, HistGradientBoostingRegressor),
     "boosting, tuned": tuned_boosting,
 }
 TUNED_REGRESSORS = ("RidgeCV", "KernelRidge", "SVR", "random forest, tuned", "boosting, tuned")
@@ -239,22 +234,6 @@ def support_classes(X: Matrix, y: Any, search: Search) -> Fitted:
     return CalibratedClassifierCV(clone(best), cv=splits, ensemble=False).fit(X, y), chosen
 
 
-def forest_classes(X: Matrix, y: Any, search: Search) -> Fitted:
-    """At its defaults."""
-    return RandomForestClassifier(random_state=search.seed).fit(X, y), ""
-
-
-def tuned_forest_classes(X: Matrix, y: Any, search: Search) -> Fitted:
-    """By inner folds."""
-    model = RandomForestClassifier(random_state=search.seed)
-    return _searched(model, FOREST_CLASSES, X, y, search, _LOG_LOSS)
-
-
-def boosting_classes(X: Matrix, y: Any, search: Search) -> Fitted:
-    """At its defaults."""
-    return HistGradientBoostingClassifier(random_state=search.seed).fit(X, y), ""
-
-
 def tuned_boosting_classes(X: Matrix, y: Any, search: Search) -> Fitted:
     """By inner folds, the number of iterations among all."""
     model = HistGradientBoostingClassifier(
@@ -266,9 +245,9 @@ def tuned_boosting_classes(X: Matrix, y: Any, search: Search) -> Fitted:
 CLASSIFIERS: dict[str, Callable[[Matrix, Any, Search], Fitted]] = {
     "logistic regression": logistic,
     "SVC": support_classes,
-    "random forest": forest_classes,
-    "random forest, tuned": tuned_forest_classes,
-    "boosting": boosting_classes,
+    "random forest": partial(at_defaults, RandomForestClassifier),
+    "random forest, tuned": partial(tuned, RandomForestClassifier, FOREST_CLASSES, _LOG_LOSS),
+    "boosting": partial(at_defaults, HistGradientBoostingClassifier),
     "boosting, tuned": tuned_boosting_classes,
 }
 TUNED_CLASSIFIERS = ("logistic regression", "SVC", "random forest, tuned", "boosting, tuned")
