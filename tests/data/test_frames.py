@@ -128,6 +128,9 @@ def test_rows_are_aligned():
         ValueError, match=r"X and y have the same rows in another order: row 0 is 'u' in X, but 'w' in y"
     ):
         check_aligned(frame, frame[::-1])
+    numbered = frame.set_axis([0, 1, 2])
+    with pytest.raises(ValueError, match=r"row 0 is 0 in X, but 2 in y"):
+        check_aligned(numbered, numbered[::-1])
     with pytest.raises(ValueError, match=r"`groups = groups.loc\[X.index\]`.*`groups.to_numpy\(\)`"):
         check_aligned(frame, frame["a"][["u", "w", "v"]], "X", "groups")
 

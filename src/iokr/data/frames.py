@@ -99,8 +99,9 @@ def check_aligned(X: Any, Y: Any, x: str = "X", y: str = "y") -> None:
     if left.nlevels != right.nlevels or not (left.isin(right).all() and right.isin(left).all()):
         return
     row = int(np.flatnonzero(np.asarray(left != right))[0])
+    own, other = (index.to_list()[row] for index in (left, right))
     raise ValueError(
-        f"{x} and {y} have the same rows in another order: row {row} is {left[row]!r} in {x}, but {right[row]!r} in "
+        f"{x} and {y} have the same rows in another order: row {row} is {own!r} in {x}, but {other!r} in "
         f"{y}. Align them, `{y} = {y}.loc[{x}.index]`; if they pair up as they are, pass `{y}.to_numpy()`."
     )
 
